@@ -1,0 +1,61 @@
+"""What a fresh process is measured at: ``child.py first | cold | memory HORIZON``; prints JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import subject
+from task import TASK
+
+
+def first() -> dict[str, object]:
+    """Give a first result: the task, a hundred runs."""
+    result = subject.play(subject.problem(), [subject.ucb()], horizon=TASK.horizon, runs=100)
+    return {"regret": float(result.mean[0, -1])}
+
+
+def cold() -> dict[str, object]:
+    """Compile all there is: every policy, few arms and many, delays with and without the reward."""
+    policies = subject.everything()
+    for delays in (None, subject.laws()["ByReward(table)"]):
+        subject.play(subject.problem(delays), policies, horizon=50, runs=2)
+    subject.play(subject.problem(arms=1000), policies, horizon=50, runs=2)
+    return {"policies": len(policies)}
+
+
+def memory(horizon: int) -> dict[str, object]:
+    """Play one long run and tell the peak of the process's resident memory."""
+    subject.play(subject.problem(), [subject.ucb()], horizon=horizon, runs=1)
+    return {"peak_mb": peak_mb()}
+
+
+def peak_mb() -> float:
+    """Return the peak resident memory of this process.
+
+    Linux's own count is preferred: ``ru_maxrss`` includes the parent's memory before the exec.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    unit = 1024**2 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def main(task: str, *arguments: str) -> None:
+    """Do one task and print what it found."""
+    tasks: dict[str, Callable[[], dict[str, object]]] = {
+        "first": first,
+        "cold": cold,
+        "memory": lambda: memory(int(arguments[0])),
+    }
+    print(json.dumps(tasks[task]()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

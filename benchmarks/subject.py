@@ -1,0 +1,102 @@
+"""Belated's side of the benchmark: task, delay laws and policies, through the public interface."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from belated import Problem, simulate
+from belated.delays import (
+    ByReward,
+    Empirical,
+    Fixed,
+    FromScipy,
+    Geometric,
+    LogNormal,
+    Mixture,
+    Never,
+    PacketLoss,
+    Pareto,
+    Poisson,
+    Uniform,
+)
+from belated.policies import (
+    UCB,
+    OptimisticPessimisticElimination,
+    OptimisticUCB,
+    PatientBandits,
+    PhasedElimination,
+    SuccessiveElimination,
+    ThompsonSampling,
+    UniformChoice,
+)
+from belated.rewards import Bernoulli
+from scipy import stats
+
+from task import TASK, spread
+
+
+def problem(delays: Any = None, arms: int = TASK.arms) -> Any:
+    """Return the task's arms, or so many spread alike, with the task's delay or another law."""
+    means = TASK.means if arms == TASK.arms else spread(arms)
+    return Problem(
+        [Bernoulli(mean) for mean in means], Fixed(TASK.delay) if delays is None else delays
+    )
+
+
+def easy() -> Any:
+    """Return two arms so far apart that an elimination is soon over."""
+    return Problem([Bernoulli(0.25), Bernoulli(0.75)], Fixed(TASK.delay))
+
+
+def late_successes(reward: float) -> Any:
+    """Return a delay law for a reward: what went well is heard of later."""
+    return Geometric(400) if reward > 0 else Fixed(0)
+
+
+def laws() -> dict[str, Any]:
+    """Return every delay law of the package, of the task's scale where it has one."""
+    draw = random.Random(0)
+    sample = [int(draw.expovariate(1 / TASK.delay)) for _ in range(1000)]
+    return {
+        "Fixed(200)": Fixed(200),
+        "Uniform(0, 400)": Uniform(0, 400),
+        "Geometric(200)": Geometric(200),
+        "Poisson(200)": Poisson(200),
+        "Pareto(1.0)": Pareto(1.0),
+        "Pareto(0.2)": Pareto(0.2),
+        "LogNormal(200, 1)": LogNormal(200, 1.0),
+        "PacketLoss(0.5)": PacketLoss(0.5),
+        "Never()": Never(),
+        "Mixture of three": Mixture([(0.5, Fixed(0)), (0.3, Geometric(400)), (0.2, Never())]),
+        "Empirical(1000 values, never=0.1)": Empirical(sample, never=0.1),
+        "FromScipy(expon)": FromScipy(stats.expon(scale=200)),
+        "ByReward(table)": ByReward({0.0: Fixed(0), 1.0: Fixed(400)}),
+        "ByReward(function)": ByReward(late_successes),
+    }
+
+
+def ucb() -> Any:
+    """Return the task's policy."""
+    return UCB(confidence=TASK.confidence)
+
+
+def eliminations() -> dict[str, Any]:
+    """Return the policies that must not be slower than UCB."""
+    c = TASK.confidence
+    return {
+        "SE": SuccessiveElimination(confidence=c),
+        "PSE": PhasedElimination(confidence=c),
+        "OPSE": OptimisticPessimisticElimination(confidence=c),
+    }
+
+
+def everything() -> list[Any]:
+    """Return one of every policy."""
+    others = [OptimisticUCB(), PatientBandits(alpha=0.5), ThompsonSampling(), UniformChoice()]
+    return [ucb(), *eliminations().values(), *others]
+
+
+def play(setting: Any, policies: list[Any], **options: Any) -> Any:
+    """Simulate, on one core unless told otherwise."""
+    return simulate(setting, policies, **{"seed": 0, "workers": 1, "progress": False, **options})

@@ -1,0 +1,111 @@
+"""Collects the outcomes of chunks, in any order, into one result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.engine.episode import Outcome
+from belated.engine.runner import Chunk, Plan
+from belated.forms.base import Policy
+from belated.manifest import Manifest, labels_of
+from belated.problem import Family, Problem
+from belated.result import Result
+from belated.rng import family_generator
+
+KEPT_NUMBERS = 2**25
+"""All runs' curves are kept up to this many numbers (256 MiB); beyond, those of the first runs."""
+BLOCK = 256
+"""Runs in a chunk where curves are summed up instead of kept: fixed, so that sums do not depend on the number of
+workers."""
+
+
+class Collector:
+    """Room for the result of a simulation. ``block`` is the chunk size it asks for, or 0 for any."""
+
+    def __init__(self, problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int) -> None:
+        self._problem = problem
+        self._policies = policies
+        self._plan = plan
+        self._runs = runs
+        first = problem if isinstance(problem, Problem) else problem(family_generator(plan.seed, 0))
+        self.arms = first.arms if isinstance(first, Problem) else 0
+        count, points = len(policies), plan.checkpoints.size
+        self._kept = min(runs, max(KEPT_NUMBERS // (count * points), 1))
+        self.block = BLOCK if self._kept < runs else 0
+        self._curves = np.empty((count, self._kept, points))
+        self._final = np.empty((count, runs))
+        self._counts = np.empty((4, count, runs, self.arms), np.int32)
+        self._moments: dict[int, tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
+        self._spans: dict[int, int] = {}
+
+    def add(self, chunk: Chunk, outcomes: Sequence[Outcome]) -> None:
+        """Take in the outcome of each policy on a chunk of runs."""
+        first, runs = chunk.first, chunk.runs
+        gaps = np.array([problem.gaps for problem in chunk.problems])
+        rows = slice(first, first + runs)
+        for number, outcome in enumerate(outcomes):
+            kept = max(min(self._kept - first, runs), 0)
+            self._curves[number, first : first + kept] = outcome.curve[:kept]
+            final = np.zeros(runs)
+            for arm in range(self.arms):  # in the engine's order, so that the last bit is the same
+                final += gaps[:, arm] * outcome.pulls[:, arm]
+            self._final[number, rows] = final
+            for place, counts in enumerate((outcome.pulls, outcome.late, outcome.lost, outcome.eliminated_at)):
+                self._counts[place, number, rows] = counts
+        if self.block:
+            curves = np.array([outcome.curve for outcome in outcomes])
+            mean = curves.mean(axis=1)
+            self._moments[first] = (runs, mean, ((curves - mean[:, None]) ** 2).sum(axis=1))
+        self._spans[first] = runs
+
+    @property
+    def finished(self) -> int:
+        """How many runs from the first on are complete."""
+        run = 0
+        while run in self._spans:
+            run += self._spans[run]
+        return run
+
+    def result(self, seconds: float) -> Result:
+        """The result of the finished runs."""
+        runs = self.finished
+        pulls, late, lost, eliminated_at = self._counts[:, :, :runs]
+        curves = self._curves[:, : min(self._kept, runs)]
+        if self.block:
+            mean, stderr = self._summed(runs)
+        else:
+            mean = curves.mean(axis=1)
+            stderr = curves.std(axis=1, ddof=1) / math.sqrt(runs) if runs > 1 else np.full(mean.shape, np.nan)
+        plan = self._plan
+        manifest = Manifest.of(self._problem, self._policies, plan.horizon, runs, plan.seed, plan.checkpoints, seconds)
+        return Result(
+            manifest=manifest,
+            labels=labels_of(self._policies),
+            rounds=plan.checkpoints,
+            mean=mean,
+            stderr=stderr,
+            curves=curves,
+            final=self._final[:, :runs],
+            pulls=pulls,
+            observed=pulls - late - lost,
+            in_flight=late,
+            lost=lost,
+            eliminated_at=eliminated_at,
+            source=(self._problem, tuple(self._policies)),
+        )
+
+    def _summed(self, runs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Mean and standard error from the blocks' moments, put together in the order of the runs."""
+        shape = (len(self._policies), self._plan.checkpoints.size)
+        count, mean, squares = 0, np.zeros(shape), np.zeros(shape)
+        for first in sorted(first for first in self._moments if first < runs):
+            size, block_mean, block_squares = self._moments[first]
+            apart = block_mean - mean
+            squares = squares + block_squares + apart**2 * (count * size / (count + size))
+            mean = mean + apart * (size / (count + size))
+            count += size
+        return mean, np.sqrt(squares / (count - 1) / count)

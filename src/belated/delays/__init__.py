@@ -1,0 +1,27 @@
+"""Delay laws: one a file, each a distribution on {0, 1, 2, ..., never}."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from belated.delays.base import DELAYS
+from belated.delays.base import DelayLaw as DelayLaw
+from belated.registry import load_plugins
+
+if TYPE_CHECKING:
+    from belated.delays.by_reward import ByReward as ByReward
+    from belated.delays.empirical import Empirical as Empirical
+    from belated.delays.fixed import Fixed as Fixed
+    from belated.delays.from_scipy import FromScipy as FromScipy
+    from belated.delays.geometric import Geometric as Geometric
+    from belated.delays.log_normal import LogNormal as LogNormal
+    from belated.delays.mixture import Mixture as Mixture
+    from belated.delays.never import Never as Never
+    from belated.delays.packet_loss import PacketLoss as PacketLoss
+    from belated.delays.pareto import Pareto as Pareto
+    from belated.delays.poisson import Poisson as Poisson
+    from belated.delays.uniform import Uniform as Uniform
+
+load_plugins(__name__, list(__path__), DELAYS, globals().__setitem__)
+
+__all__ = [*sorted(DELAYS), "DelayLaw"]  # noqa: PLE0604

@@ -1,0 +1,121 @@
+"""Delays that depend on the reward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw, delay_law
+from belated.delays.mixture import Mixture
+from belated.domains import Domain
+from belated.engine.laws import BY_CELL, BY_VALUE, LawsBuilder
+from belated.errors import InvalidParameter
+from belated.rewards.base import RewardLaw
+
+_VALUE = Domain(0, 1)
+
+
+@delay_law
+class ByReward(DelayLaw):
+    """One law for each reward: ``{value: law, ...}``, or a function from the reward to a law.
+
+    With rewards on few values (Bernoulli, categorical, constant) the function is asked for each value. With continuous
+    rewards it is asked at the middles of ``cells`` equal cells of [0, 1], and every reward of a cell gets that law; so
+    steps at multiples of 1/cells are exact.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Fixed
+    >>> from belated.rewards import Bernoulli
+    >>> problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], ByReward({0: Fixed(0), 1: Fixed(5000)}))
+    >>> problem.delay_quantile(0, 0.4), problem.delay_quantile(0, 0.5)
+    (0, 5000)
+    """
+
+    formula = "D ~ laws[reward], or laws(reward)"
+
+    laws: Mapping[float, DelayLaw] | Callable[[float], DelayLaw]
+    cells: Annotated[int, Domain(1, 1_000_000, whole=True)] = 1000
+
+    def _validate(self) -> None:
+        if isinstance(self.laws, Mapping):
+            if not self.laws:
+                raise InvalidParameter(
+                    "ByReward: the mapping is empty; give {reward: law, ...}, such as {0: Fixed(0), 1: Fixed(100)}."
+                )
+            checked = {
+                float(_VALUE.check("ByReward", "a reward", value) or 0.0): _law(value, law)
+                for value, law in self.laws.items()
+            }
+            object.__setattr__(self, "laws", dict(sorted(checked.items())))
+        elif not callable(self.laws):
+            raise InvalidParameter(
+                f"ByReward: {self.laws!r} is neither a mapping nor a function; give {{reward: law, ...}} or a function."
+            )
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.laws.items()) if isinstance(self.laws, Mapping) else self.laws, self.cells))
+
+    @property
+    def depends_on_reward(self) -> bool:
+        return True
+
+    @property
+    def never(self) -> float:
+        raise self._needs_reward()
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        raise self._needs_reward()
+
+    @staticmethod
+    def _needs_reward() -> InvalidParameter:
+        return InvalidParameter(
+            "ByReward has no distribution of its own: it depends on the arm's rewards. "
+            "Ask law.given(reward_law), Problem.delay_cdf or Problem.delay_quantile for the marginal distribution."
+        )
+
+    def by_value(self, reward: RewardLaw) -> dict[float, DelayLaw]:
+        """The law of each reward that the reward law can give (of each cell's middle, where it is continuous)."""
+        values = reward.atoms
+        if not isinstance(self.laws, Mapping):
+            points = list(values) if values is not None else ((np.arange(self.cells) + 0.5) / self.cells).tolist()
+            return {point: _law(point, self.laws(point)) for point in points}
+        if values is None:
+            raise InvalidParameter(
+                f"ByReward: a mapping of values cannot meet continuous rewards ({type(reward).__name__}); give a function of the reward instead."
+            )
+        missing = [value for value in values if value not in self.laws]
+        if missing:
+            raise InvalidParameter(
+                f"ByReward: {type(reward).__name__} rewards can be {missing[0]:g}, and the mapping has laws for "
+                f"{', '.join(f'{value:g}' for value in self.laws)} alone; add one for {missing[0]:g}."
+            )
+        return {value: self.laws[value] for value in values}
+
+    def given(self, reward: RewardLaw) -> DelayLaw:
+        laws = self.by_value(reward)
+        if reward.atoms is not None:
+            return Mixture([(probability, laws[value].given(reward)) for value, probability in reward.atoms.items()])
+        edges = np.asarray(reward.cdf(np.arange(self.cells + 1) / self.cells))
+        edges[0] = 0.0
+        merged: dict[DelayLaw, float] = {}
+        for law, share in zip(laws.values(), np.diff(edges), strict=True):
+            merged[law] = merged.get(law, 0.0) + float(share)
+        return Mixture([(share, law) for law, share in merged.items()])
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        laws = self.by_value(reward)
+        rows = builder.wholes([builder.once(law, reward) for law in laws.values()])
+        if reward.atoms is None:
+            return builder.row(BY_CELL, lo=rows, hi=len(laws))
+        return builder.row(BY_VALUE, a=rows, lo=builder.reals(list(laws)), hi=len(laws))
+
+
+def _law(value: Any, law: Any) -> DelayLaw:
+    if not isinstance(law, DelayLaw) or law.depends_on_reward:
+        raise InvalidParameter(
+            f"ByReward: the law for reward {value} is {law!r}; give a delay law that does not depend on the reward."
+        )
+    return law

@@ -1,0 +1,59 @@
+"""Delays from a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw, delay_law, whole
+from belated.domains import Probability
+from belated.engine.laws import BEYOND, NEVER, SAMPLE, LawsBuilder
+from belated.errors import InvalidParameter
+from belated.rewards.base import RewardLaw
+
+
+@delay_law
+class Empirical(DelayLaw):
+    """A sample of delays, each as probable as the other, and the share ``never`` that never came.
+
+    >>> log = Empirical([0, 3, 3, 10], never=0.2)
+    >>> log.quantile(0.5), log.quantile(0.8), log.quantile(0.9)
+    (3, 10, inf)
+    """
+
+    formula = "P(D = g) = (1 - never) (share of g in delays), P(never) = never"
+
+    delays: Sequence[int]
+    never: Probability = 0.0
+
+    def _validate(self) -> None:
+        try:
+            sample = np.sort(np.asarray(self.delays, np.float64).ravel())
+        except (TypeError, ValueError):
+            sample = np.array([np.nan])
+        if sample.size == 0 or not np.all(np.isfinite(sample)) or sample[0] < 0 or np.any(sample != np.floor(sample)):
+            raise InvalidParameter(
+                f"Empirical: delays are {_short(self.delays)}; give a list of at least one whole number >= 0. "
+                "Answers that never came go into never, as a share."
+            )
+        object.__setattr__(self, "delays", tuple(sample.astype(np.int64).tolist()))
+
+    @property
+    def longest(self) -> float:
+        return self.delays[-1] if self.never < 1.0 else 0
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        below = np.searchsorted(np.asarray(self.delays), whole(rounds), side="right")
+        return np.asarray((1.0 - self.never) * (below / len(self.delays)))
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        sample = np.minimum(np.asarray(self.delays), BEYOND)
+        row = builder.row(SAMPLE, lo=builder.wholes(sample), hi=sample.size)
+        return builder.choose_row([(1.0 - self.never, row), (self.never, builder.fixed(NEVER))])
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,34 @@
+"""The same delay every time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw, delay_law, whole
+from belated.domains import Rounds
+from belated.engine.laws import BEYOND, FIXED, LawsBuilder
+from belated.rewards.base import RewardLaw
+
+
+@delay_law
+class Fixed(DelayLaw):
+    """Always ``rounds``; 0 is the ordinary bandit.
+
+    >>> Fixed(200).quantile(0.5)
+    200
+    """
+
+    formula = "P(D = rounds) = 1"
+
+    rounds: Rounds
+
+    @property
+    def longest(self) -> float:
+        return self.rounds
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return np.where(whole(rounds) >= self.rounds, 1.0, 0.0)
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        return builder.row(FIXED, lo=min(self.rounds, BEYOND))

@@ -1,0 +1,75 @@
+"""Any distribution of scipy.stats as a delay law."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw, delay_law, whole
+from belated.engine.laws import LawsBuilder
+from belated.errors import InvalidParameter
+from belated.rewards.base import RewardLaw
+
+_BLOCK = 1 << 16
+
+
+@delay_law
+class FromScipy(DelayLaw):
+    """The integer part of a frozen distribution of ``scipy.stats``, continuous or discrete, on the numbers >= 0.
+
+    The engine draws from a table of its distribution function up to the horizon or to where 2^-53 of the mass is left.
+
+    >>> import scipy.stats
+    >>> FromScipy(scipy.stats.expon(scale=100)).quantile(0.5)
+    69
+    """
+
+    formula = "D = floor(X), X ~ frozen"
+
+    frozen: Any
+
+    def _validate(self) -> None:
+        if not all(hasattr(self.frozen, name) for name in ("cdf", "support", "dist")):
+            raise InvalidParameter(
+                f"FromScipy: {self.frozen!r} is no frozen distribution of scipy.stats; give one, such as scipy.stats.expon(scale=100)."
+            )
+        low, high = (float(end) for end in self.frozen.support())
+        if math.isnan(low) or math.isnan(high) or low < 0.0:
+            raise InvalidParameter(
+                f"FromScipy: the distribution's support is [{low:g}, {high:g}]; a delay is >= 0, so give one on the numbers >= 0."
+            )
+
+    @property
+    def _discrete(self) -> bool:
+        return not hasattr(self.frozen.dist, "pdf")
+
+    @property
+    def longest(self) -> float:
+        high = float(self.frozen.support()[1])
+        if math.isinf(high):
+            return math.inf
+        top = math.floor(high)
+        return top if self._discrete or top < high or top == 0 else top - 1
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        g = whole(rounds)
+        edge = g if self._discrete else g + 1.0  # floor(X) <= g exactly if X < g + 1
+        return np.where(g >= 0.0, self.frozen.cdf(edge), 0.0)
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        blocks = []
+        start = 0
+        last = min(self.longest, builder.horizon)
+        while start <= last:
+            block = self.cdf(np.arange(start, min(start + _BLOCK, last + 1)))
+            blocks.append(block)
+            start += _BLOCK
+            if block[-1] >= 1.0 - 2.0**-53:
+                break
+        table = np.concatenate(blocks)
+        if math.isfinite(self.longest) and last == self.longest:
+            table[-1] = 1.0
+        return builder.steps(table)

@@ -1,0 +1,47 @@
+"""Geometric delays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw, delay_law, whole
+from belated.domains import NonNegative
+from belated.engine.laws import FIXED, GEOMETRIC, LawsBuilder
+from belated.rewards.base import RewardLaw
+
+
+@delay_law
+class Geometric(DelayLaw):
+    """The geometric law on 0, 1, 2, ... with this ``mean``: each round the feedback comes with probability p = 1 / (1 +
+    mean).
+
+    >>> Geometric(200).quantile(0.5)
+    138
+    """
+
+    formula = "P(D > g) = (mean / (1 + mean))^(g + 1)"
+
+    mean: NonNegative
+
+    @property
+    def longest(self) -> float:
+        return math.inf if self.mean > 0.0 else 0
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        g = whole(rounds)
+        if self.mean == 0.0:
+            return np.where(g >= 0.0, 1.0, 0.0)
+        return np.where(g >= 0.0, -np.expm1((np.maximum(g, 0.0) + 1.0) * self._log_stay), 0.0)
+
+    @property
+    def _log_stay(self) -> float:
+        """ln of the probability that a round brings nothing."""
+        return -math.log1p(1.0 / self.mean)
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        if self.mean == 0.0:
+            return builder.row(FIXED, lo=0)
+        return builder.smooth(GEOMETRIC, 1.0 / self._log_stay)

@@ -1,0 +1,37 @@
+"""Log-normal delays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from belated.delays.base import DelayLaw, delay_law, whole
+from belated.domains import Positive
+from belated.engine.laws import LOGNORMAL, LawsBuilder
+from belated.rewards.base import RewardLaw
+
+
+@delay_law
+class LogNormal(DelayLaw):
+    """The integer part of a log-normal variable with this ``median``; ``sigma`` is the standard deviation of its
+    logarithm.
+
+    >>> LogNormal(100.0, 1.5).quantile(0.5)
+    99
+    """
+
+    formula = "D = floor(X), ln X ~ Normal(ln median, sigma^2)"
+
+    median: Positive
+    sigma: Positive
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        edge = np.maximum(whole(rounds) + 1.0, 0.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(ndtr((np.log(edge) - math.log(self.median)) / self.sigma))
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        return builder.smooth(LOGNORMAL, math.log(self.median), self.sigma)

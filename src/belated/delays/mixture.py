@@ -1,0 +1,79 @@
+"""Mixtures of delay laws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw, delay_law
+from belated.domains import Domain
+from belated.engine.laws import LawsBuilder
+from belated.errors import InvalidParameter
+from belated.rewards.base import RewardLaw
+
+_WEIGHT = Domain(0)
+
+
+@delay_law
+class Mixture(DelayLaw):
+    """One of several laws, each with its weight; weights are >= 0 and are divided by their sum.
+
+    >>> from belated.delays import Fixed, Never
+    >>> late_or_lost = Mixture([(0.7, Fixed(100)), (0.3, Never())])
+    >>> late_or_lost.quantile(0.7), late_or_lost.quantile(0.71)
+    (100, inf)
+    """
+
+    formula = "P(D <= g) = sum of weight_j P(D_j <= g) / sum of weights"
+
+    parts: Sequence[tuple[float, DelayLaw]]
+
+    def _validate(self) -> None:
+        if isinstance(self.parts, str) or not isinstance(self.parts, Sequence) or len(self.parts) == 0:
+            raise InvalidParameter(f"Mixture: parts are {self.parts!r}; give a list of at least one (weight, law).")
+        parts = []
+        for j, part in enumerate(self.parts):
+            if not isinstance(part, Sequence) or len(part) != 2 or not isinstance(part[1], DelayLaw):
+                raise InvalidParameter(
+                    f"Mixture: part {j} is {part!r}; give (weight, delay law), such as (0.5, Fixed(10))."
+                )
+            parts.append((float(_WEIGHT.check("Mixture", f"the weight of part {j}", part[0]) or 0.0), part[1]))
+        total = math.fsum(weight for weight, _ in parts)
+        if not total > 0.0:
+            raise InvalidParameter("Mixture: all weights are 0; give at least one weight > 0.")
+        if abs(total - 1.0) > 1e-12:
+            parts = [(weight / total, law) for weight, law in parts]
+        object.__setattr__(self, "parts", tuple(parts))
+
+    @property
+    def _present(self) -> list[tuple[float, DelayLaw]]:
+        return [(weight, law) for weight, law in self.parts if weight > 0.0]
+
+    @property
+    def never(self) -> float:
+        return math.fsum(weight * law.never for weight, law in self._present)
+
+    @property
+    def longest(self) -> float:
+        return max(law.longest for _, law in self._present)
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        total = np.zeros(np.shape(rounds))
+        for weight, law in self._present:
+            total = total + weight * law.cdf(rounds)
+        return total
+
+    @property
+    def depends_on_reward(self) -> bool:
+        return any(law.depends_on_reward for _, law in self._present)
+
+    def given(self, reward: RewardLaw) -> DelayLaw:
+        if not self.depends_on_reward:
+            return self
+        return Mixture([(weight, law.given(reward)) for weight, law in self._present])
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        return builder.split(self._present, reward)

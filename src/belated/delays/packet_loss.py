@@ -1,0 +1,40 @@
+"""Feedback at once, or never."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw, delay_law, whole
+from belated.delays.fixed import Fixed
+from belated.delays.never import Never
+from belated.domains import Probability
+from belated.engine.laws import LawsBuilder
+from belated.rewards.base import RewardLaw
+
+
+@delay_law
+class PacketLoss(DelayLaw):
+    """Delay 0 with probability ``observed``, else never: the paper's packet loss.
+
+    >>> PacketLoss(0.1).quantile(0.1), PacketLoss(0.1).quantile(0.2)
+    (0, inf)
+    """
+
+    formula = "P(D = 0) = observed, P(never) = 1 - observed"
+
+    observed: Probability
+
+    @property
+    def never(self) -> float:
+        return 1.0 - self.observed
+
+    @property
+    def longest(self) -> float:
+        return 0
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return np.where(whole(rounds) >= 0.0, self.observed, 0.0)
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        return builder.split([(self.observed, Fixed(0)), (1.0 - self.observed, Never())], reward)

@@ -1,0 +1,45 @@
+"""Heavy-tailed delays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw, check_level, delay_law, whole
+from belated.domains import Positive
+from belated.engine.laws import POWER, LawsBuilder
+from belated.rewards.base import RewardLaw
+
+
+@delay_law
+class Pareto(DelayLaw):
+    """The integer part of a Pareto variable: P(X > x) = (x / scale)^-alpha for x >= scale.
+
+    The mean is infinite for alpha <= 1.
+
+    >>> Pareto(0.2).quantile(0.5), Pareto(0.2).quantile(1.0)
+    (31, inf)
+    """
+
+    formula = "D = floor(X), P(X > x) = (x / scale)^-alpha for x >= scale"
+
+    alpha: Positive
+    scale: Positive = 1.0
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        edge = np.maximum((whole(rounds) + 1.0) / self.scale, 1.0)  # floor(X) <= g exactly if X < g + 1
+        return np.asarray(-np.expm1(-self.alpha * np.log(edge)))
+
+    def quantile(self, q: float) -> float:
+        q = check_level(q)
+        if q == 1.0:
+            return math.inf
+        exponent = -math.log1p(-q) / self.alpha
+        if exponent > 36.0:  # beyond 2^52 whole numbers are no longer told apart
+            return math.inf if exponent > 700.0 else math.ceil(self.scale * math.exp(exponent)) - 1
+        return super().quantile(q)
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        return builder.smooth(POWER, self.scale, -1.0 / self.alpha)

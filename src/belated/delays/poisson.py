@@ -1,0 +1,43 @@
+"""Poisson delays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import pdtr
+
+from belated.delays.base import DelayLaw, delay_law, whole
+from belated.domains import NonNegative
+from belated.engine.laws import FIXED, LawsBuilder
+from belated.rewards.base import RewardLaw
+
+
+@delay_law
+class Poisson(DelayLaw):
+    """The Poisson law with this ``mean``.
+
+    >>> Poisson(200).quantile(0.5)
+    200
+    """
+
+    formula = "P(D = g) = mean^g e^-mean / g!"
+
+    mean: NonNegative
+
+    @property
+    def longest(self) -> float:
+        return math.inf if self.mean > 0.0 else 0
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        g = whole(rounds)
+        return np.where(g >= 0.0, pdtr(np.maximum(g, 0.0), self.mean), 0.0)
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        if self.mean == 0.0:
+            return builder.row(FIXED, lo=0)
+        width = 12.0 * math.sqrt(self.mean) + 60.0  # beyond it less than 2^-53 of the mass
+        first = max(math.floor(self.mean - width), 0)
+        stop = min(math.ceil(self.mean + width), builder.horizon) + 1
+        return builder.steps(np.asarray(self.cdf(np.arange(first, max(stop, first + 1)))), first)

@@ -1,0 +1,42 @@
+"""Uniform delays."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw, delay_law, whole
+from belated.domains import Rounds
+from belated.engine.laws import SPAN, LawsBuilder
+from belated.errors import InvalidParameter
+from belated.rewards.base import RewardLaw
+
+
+@delay_law
+class Uniform(DelayLaw):
+    """Every whole number from ``low`` to ``high``, both included, with the same probability.
+
+    >>> Uniform(10, 19).quantile(0.5)
+    14
+    """
+
+    formula = "P(D = g) = 1 / (high - low + 1) for g = low, ..., high"
+
+    low: Rounds
+    high: Rounds
+
+    def _validate(self) -> None:
+        if self.low > self.high:
+            raise InvalidParameter(
+                f"Uniform: low is {self.low} and high is {self.high}; give whole numbers 0 <= low <= high."
+            )
+
+    @property
+    def longest(self) -> float:
+        return self.high
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return np.clip((whole(rounds) - self.low + 1.0) / (self.high - self.low + 1.0), 0.0, 1.0)
+
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+        return builder.row(SPAN, lo=self.low, hi=self.high)

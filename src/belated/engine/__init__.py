@@ -1,0 +1,1 @@
+"""The engine: laws as numbers, feedback in flight, the compiled episode."""

@@ -1,0 +1,58 @@
+"""The environment of one run, as plain numbers: what the engine draws, one pull at a time.
+
+This is all that a simulator written by other hands needs to meet the same rewards and delays to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from belated.engine.encode import encode
+from belated.engine.laws import NEVER, draw_delay, draw_reward
+from belated.kernel import entry, quietly
+from belated.problem import Problem
+from belated.rng import following, run_key, seed_words, uniform, word
+
+
+@entry
+def _pull(laws: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> Any:
+    z = word(key_a, key_b, arm, rank)
+    reward = draw_reward(laws, reward_row, z)
+    return reward, draw_delay(laws, delay_row, reward, following(z))
+
+
+class Draws:
+    """The rewards and delays of run number ``run`` under a seed.
+
+    >>> from belated.delays import Fixed
+    >>> from belated.rewards import Bernoulli
+    >>> draws = Draws(Problem([Bernoulli(1.0)], Fixed(7)), horizon=100, seed=0, run=0)
+    >>> draws.pull(arm=0, rank=0)
+    (1.0, 7)
+    """
+
+    def __init__(self, problem: Problem, *, horizon: int, seed: int, run: int, guided: bool = True) -> None:
+        self._arms = problem.arms
+        self._laws = encode([problem], horizon, guided=guided)[0]
+        words = seed_words(seed)
+        with quietly():
+            self._key = run_key(words[0], words[1], run)
+            self._own = run_key(words[2], words[3], run)
+
+    def pull(self, arm: int, rank: int) -> tuple[float, int | None]:
+        """Reward and delay of an arm's pull number ``rank`` (0, 1, ...); the delay is None for never."""
+        with quietly():
+            reward, delay = _pull(self._laws, np.uint32(arm), np.uint32(self._arms + arm), self._key[0], self._key[1], arm, rank)
+        return float(reward), None if delay == NEVER else int(delay)
+
+    def own_word(self, now: int, number: int) -> Any:
+        """The policy's own random word number ``number`` in round ``now``."""
+        with quietly():
+            return np.uint64(word(self._own[0], self._own[1], now, number))
+
+    def own_uniform(self, now: int, number: int) -> float:
+        """The same as a number between 0 and 1."""
+        with quietly():
+            return float(uniform(self.own_word(now, number)))

@@ -1,0 +1,159 @@
+"""Feedback in flight: a timing wheel over a pool of slots.
+
+Feedback that is due at the end of round e waits in a bucket, in the order of its pulls. If the longest delay is below
+the wheel's size, each due round of the near future has a bucket of its own. Otherwise wheels of the same size stand
+above each other, as the digits of a number do: feedback waits on the level of the highest digit in which its due round
+differs from the round before the present one, and comes down a level when that digit is reached. What is put directly
+into a bucket is younger than what came down into it, so the order of the pulls is kept at every level. Memory grows
+with what is in flight; each feedback moves at most once a level.
+
+A bucket is a chain of slots that starts at a slot of its own, which carries nothing; so nothing is asked when one more
+is appended. The first slots are those of the buckets, then comes the head of the chain of free slots, then the pool.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.kernel import compiled
+
+BITS = 10
+"""log2 of the buckets of one level where there are several."""
+
+ONE_LEVEL_BITS = 16
+"""log2 of the largest wheel that stands alone."""
+
+
+class Flight(NamedTuple):
+    """The wheel (``levels << bits`` buckets) and the pool (slots with six numbers each)."""
+
+    bits: int
+    levels: int
+    last: npt.NDArray[np.uint32]  # (buckets,) the last slot of each chain; of an empty one, the bucket's own
+    next: npt.NDArray[np.uint32]
+    arm: npt.NDArray[np.uint32]
+    rank: npt.NDArray[np.uint32]
+    pulled_at: npt.NDArray[np.uint32]
+    due: npt.NDArray[np.uint32]
+    reward: npt.NDArray[np.float64]
+
+
+def allocate(longest: int, horizon: int) -> Flight:
+    """A wheel for delays up to ``longest`` that matter before ``horizon``, and a first pool; :func:`clear` makes it
+    ready."""
+    longest = min(longest, horizon)
+    bits, levels = max(longest.bit_length(), 3), 1
+    if bits > ONE_LEVEL_BITS:
+        bits, levels = BITS, -(-horizon.bit_length() // BITS)
+    buckets = levels << bits
+    return Flight(bits, levels, np.zeros(buckets, np.uint32), *_pool(2 * buckets + 1))
+
+
+def grown(flight: Flight) -> Flight:
+    """The same flight with a pool of twice the size; to be called when there is no room."""
+    size = flight.next.size
+    pool = _pool(2 * size)
+    for new, old in zip(pool, flight[3:], strict=True):
+        new[:size] = old
+    free = flight.last.size
+    pool[0][size : 2 * size - 1] = np.arange(size + 1, 2 * size)
+    pool[0][2 * size - 1] = free
+    pool[0][free] = size
+    return Flight(flight.bits, flight.levels, flight.last, *pool)
+
+
+def _pool(slots: int) -> tuple[Any, ...]:
+    return (*(np.zeros(slots, np.uint32) for _ in range(5)), np.zeros(slots))
+
+
+@compiled
+def clear(flight: Flight) -> None:
+    """Nothing in flight."""
+    buckets = flight.last.shape[0]
+    for bucket in range(buckets):
+        flight.last[bucket] = bucket
+    if flight.levels > 1:
+        size = flight.next.shape[0]
+        for slot in range(buckets, size - 1):
+            flight.next[slot] = slot + 1
+        flight.next[size - 1] = buckets
+
+
+@compiled
+def has_room(flight: Flight) -> Any:
+    """Whether one more feedback fits into the pool; its chain of free slots ends at its head."""
+    free = flight.last.shape[0]
+    return flight.levels == 1 or flight.next[free] != free
+
+
+@compiled
+def put(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: Any) -> None:
+    """Feedback of round ``now`` takes off; it is known at the end of round ``due`` >= ``now``."""
+    buckets = flight.last.shape[0]
+    if flight.levels == 1:  # due rounds differ by less than the wheel's size: so do the pulls' rounds
+        slot = np.uint32(buckets + 1 + (now & (buckets - 1)))
+        bucket = np.uint32(due & (buckets - 1))
+    else:
+        slot = np.uint32(flight.next[buckets])
+        flight.next[buckets] = flight.next[slot]
+        flight.due[slot] = due
+        bucket = _bucket(flight, due, now - 1)
+    flight.arm[slot] = arm
+    flight.rank[slot] = rank
+    flight.pulled_at[slot] = now
+    flight.reward[slot] = reward
+    flight.next[flight.last[bucket]] = slot
+    flight.last[bucket] = slot
+
+
+@compiled
+def _bucket(flight: Flight, due: Any, over: Any) -> Any:
+    """The bucket in which feedback due at ``due`` waits when the round ``over`` is over."""
+    apart = (due ^ over) >> flight.bits
+    level = 0
+    while apart > 0:
+        apart >>= flight.bits
+        level += 1
+    return np.uint32((level << flight.bits) + ((due >> (level * flight.bits)) & ((1 << flight.bits) - 1)))
+
+
+@compiled
+def land(flight: Flight, due: Any) -> Any:
+    """(bucket, last slot) of all that is known at the end of round ``due``; the slots follow each other from
+    ``next[bucket]`` to the last."""
+    bucket = np.uint32(due & ((1 << flight.bits) - 1))
+    if bucket == 0 and flight.levels > 1:
+        _come_down(flight, due)
+    last = flight.last[bucket]
+    flight.last[bucket] = bucket
+    return bucket, last
+
+
+@compiled
+def give_back(flight: Flight, bucket: Any, last: Any) -> None:
+    """The slots of a chain that landed are free again."""
+    if flight.levels > 1 and last != bucket:
+        free = flight.last.shape[0]
+        flight.next[last] = flight.next[free]
+        flight.next[free] = flight.next[bucket]
+
+
+@compiled
+def _come_down(flight: Flight, due: Any) -> None:
+    """A block of rounds begins with ``due``: what waits for it on higher levels comes down, the highest first."""
+    for level in range(flight.levels - 1, 0, -1):
+        if due & ((1 << (level * flight.bits)) - 1) == 0:
+            bucket = np.uint32((level << flight.bits) + ((due >> (level * flight.bits)) & ((1 << flight.bits) - 1)))
+            last = flight.last[bucket]
+            flight.last[bucket] = bucket
+            following = flight.next[bucket]
+            slot = bucket
+            while slot != last:
+                slot = following
+                following = flight.next[slot]
+                goal = _bucket(flight, np.int64(flight.due[slot]), due)
+                flight.next[flight.last[goal]] = slot
+                flight.last[goal] = slot

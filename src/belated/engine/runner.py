@@ -1,0 +1,72 @@
+"""From a policy and problems to the outcome of a chunk of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.engine import flight as air
+from belated.engine.encode import encode
+from belated.engine.episode import NO_ROOM, STOPPED, Outcome, Setting, play
+from belated.forms.base import Policy
+from belated.forms.calls import entry_for, with_table
+from belated.forms.state import allocate
+from belated.kernel import quietly
+from belated.problem import Problem
+from belated.rng import seed_words
+
+TABULATED = 1 << 16
+"""Counts up to which a policy's bonus is looked up."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Runs ``first``, ``first + 1``, ... of a simulation: one problem for all, or one for each."""
+
+    first: int
+    runs: int
+    problems: Sequence[Problem]
+    guided: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all chunks of a simulation share."""
+
+    horizon: int
+    checkpoints: npt.NDArray[np.int64]
+    seed: int
+    stop: npt.NDArray[np.int64]
+
+
+def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outcome] | None:
+    """The outcome of each policy on the chunk's runs, or None if the simulation was stopped."""
+    laws, longest = encode(chunk.problems, plan.horizon, guided=chunk.guided)
+    gaps = np.array([problem.gaps for problem in chunk.problems])
+    setting = Setting(laws, gaps, plan.checkpoints, seed_words(plan.seed), plan.horizon, chunk.first, plan.stop)
+    outcomes = []
+    for policy in policies:
+        outcome = _run_policy(policy, setting, chunk.runs, longest)
+        if outcome is None:
+            return None
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _run_policy(policy: Policy, setting: Setting, runs: int, longest: int) -> Outcome | None:
+    arms = setting.gap.shape[1]
+    outcome = Outcome(np.zeros((runs, setting.checkpoint.size)), *(np.zeros((runs, arms), np.int32) for _ in range(4)))
+    state = allocate(arms, policy.shape())
+    flight = air.allocate(longest, setting.horizon)
+    place = np.zeros(3, np.int64)
+    play_it = entry_for(play, type(policy))
+    with quietly():
+        parameters = with_table(policy, arms, min(setting.horizon, TABULATED) + 1)
+        while True:
+            status = play_it(parameters, setting, outcome, state, flight, place)
+            if status != NO_ROOM:
+                return None if status == STOPPED else outcome
+            flight = air.grown(flight)

@@ -1,0 +1,86 @@
+"""Everything that can go wrong by a user's hand, as one tree.
+
+::
+
+    BelatedError
+    |-- InvalidParameter (also ValueError)   a law, policy, problem or call got a value outside its domain
+    |   |-- UnsupportedSupport               a reward law leaves [0, 1]
+    |   `-- ConfigurationError               a file: names the file, the key, what was given, what is allowed
+    |-- UnknownName (also KeyError)          no law, policy or parameter of that name
+    |-- FeedbackError (also ValueError)      the live bandit refused a feedback; its state is untouched
+    |   |-- UnknownDecision                  no decision has this id
+    |   |-- ConflictingFeedback              the decision already has another reward
+    |   `-- InvalidReward                    NaN, infinite, outside [0, 1] or no number
+    |-- StateError (also ValueError)         a saved bandit or result cannot be restored
+    |-- NotReproducible                      a result whose problem cannot be written down is asked to run again
+    |-- MissingComponent (also ImportError)  an optional part is not installed; the message has the install line
+    `-- Interrupted (also KeyboardInterrupt) Ctrl-C; ``.result`` holds the finished runs
+
+Each message says what was given, what is allowed and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from belated.result import Result
+
+
+class BelatedError(Exception):
+    """The root of every error that a user can cause."""
+
+
+class InvalidParameter(BelatedError, ValueError):
+    """A value outside its domain was given."""
+
+
+class UnsupportedSupport(InvalidParameter):
+    """A reward law would leave [0, 1]."""
+
+
+class ConfigurationError(InvalidParameter):
+    """A file asks for something that does not exist or is not allowed."""
+
+
+class UnknownName(BelatedError, KeyError):
+    """No law, policy or parameter has this name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class FeedbackError(BelatedError, ValueError):
+    """A live bandit refused a feedback; its state is untouched."""
+
+
+class UnknownDecision(FeedbackError):
+    """No decision has this id."""
+
+
+class ConflictingFeedback(FeedbackError):
+    """The decision was already answered with another reward."""
+
+
+class InvalidReward(FeedbackError):
+    """The reward is no number in [0, 1]."""
+
+
+class StateError(BelatedError, ValueError):
+    """A saved bandit or result cannot be restored."""
+
+
+class NotReproducible(BelatedError):
+    """A result cannot be run again from its manifest alone."""
+
+
+class MissingComponent(BelatedError, ImportError):
+    """An optional part is not installed."""
+
+
+class Interrupted(BelatedError, KeyboardInterrupt):
+    """Ctrl-C stopped a simulation; :attr:`result` holds the runs that were finished, or None."""
+
+    def __init__(self, message: str, result: Result | None) -> None:
+        super().__init__(message)
+        self.result = result

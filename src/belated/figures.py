@@ -1,0 +1,105 @@
+"""Figures: they read results and never run anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from belated.result import Result
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+"""Okabe and Ito's palette, told apart by colour-blind readers."""
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), "-", "--")
+BAND = 4.0
+"""Half-width of a band in standard errors, as in the paper's figures."""
+STYLE: Any = {
+    "font.size": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "svg.hashsalt": "belated",
+}
+
+
+def plot_result(result: Result, ax: Axes | None = None) -> Figure:
+    """Mean pseudo-regret against rounds, one line a policy, with bands of four standard errors."""
+    with matplotlib.rc_context(STYLE):
+        figure, axes = _canvas(ax)
+        for number, label in enumerate(result.labels):
+            curve(axes, number, label, result.rounds, result.mean[number], result.stderr[number])
+        axes.set_xlabel("round")
+        axes.set_ylabel("pseudo-regret")
+        axes.set_xlim(0, int(result.rounds[-1]))
+        _finish(
+            axes, f"mean of {result.runs:,} runs, bands of {BAND:g} standard errors" if result.runs > 1 else "one run"
+        )
+    return figure
+
+
+def plot_sweep(
+    name: str,
+    values: np.ndarray[Any, Any],
+    mean: np.ndarray[Any, Any],
+    stderr: np.ndarray[Any, Any],
+    labels: list[str],
+    runs: int,
+    ax: Axes | None = None,
+) -> Figure:
+    """Pseudo-regret at the horizon against one parameter, one line a policy."""
+    with matplotlib.rc_context(STYLE):
+        figure, axes = _canvas(ax)
+        for number, label in enumerate(labels):
+            curve(axes, number, label, values, mean[number], stderr[number], marker="o")
+        axes.set_xlabel(name)
+        axes.set_ylabel("pseudo-regret at the horizon")
+        _finish(axes, f"mean of {runs:,} runs, bands of {BAND:g} standard errors")
+    return figure
+
+
+def curve(axes: Axes, number: int, label: str, x: Any, mean: Any, stderr: Any, marker: str | None = None) -> None:
+    """One policy's line and band."""
+    colour = COLOURS[number % len(COLOURS)]
+    axes.plot(
+        x,
+        mean,
+        color=colour,
+        linestyle=DASHES[number % len(DASHES)],
+        linewidth=1.8,
+        marker=marker,
+        markersize=4,
+        label=label,
+    )
+    width = BAND * np.nan_to_num(stderr)
+    axes.fill_between(x, mean - width, mean + width, color=colour, alpha=0.18, linewidth=0)
+
+
+def _canvas(ax: Axes | None) -> tuple[Figure, Axes]:
+    if ax is not None:
+        found = ax.get_figure()
+        assert isinstance(found, Figure)
+        return found, ax
+    figure = Figure(figsize=(6.0, 3.8), dpi=150, layout="constrained")
+    return figure, figure.subplots()
+
+
+def _finish(axes: Axes, note: str) -> None:
+    axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
+    axes.yaxis.set_major_formatter(FuncFormatter(_thousands))
+    axes.legend(loc="best")
+    axes.set_title(note, fontsize=8.5, color="#555555", loc="left")
+
+
+def _thousands(value: float, _: Any) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:g}"

@@ -1,0 +1,138 @@
+"""What every policy is: parameters, a state, and the kernel functions of :mod:`belated.forms.hooks`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.domains import Declared, Horizon
+from belated.errors import InvalidParameter
+from belated.forms.state import Arm, Shape, State
+from belated.registry import Registry
+
+NO_TABLE: npt.NDArray[np.float64] = np.zeros(0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy(Declared, ABC):
+    """A rule that chooses arms. A concrete policy is a frozen dataclass of its parameters, registered by ``@policy``.
+
+    Its static methods are the kernel functions of :mod:`belated.forms.hooks`: they see the policy as a named tuple of
+    numbers, ``Constants``, and run compiled, as plain Python, in the simulator, in a live bandit and on a GPU alike. A
+    subclass takes one of the forms (:class:`~belated.forms.index.IndexPolicy`,
+    :class:`~belated.forms.elimination.EliminationPolicy`), or brings its own ``choose``."""
+
+    label: ClassVar[str] = ""
+    """Short name in tables and legends."""
+    formula: ClassVar[str] = ""
+    """The rule in one line, for ``belated policies``."""
+    memory: ClassVar[int] = 0
+    """How many numbers of its own the policy keeps for each arm."""
+    settles: ClassVar[bool] = False
+    """Whether the policy may end with one arm for ever."""
+
+    Parameters: ClassVar[Any]
+
+    horizon: Horizon = None
+
+    class Constants(NamedTuple):
+        """What the kernel functions see of the policy: numbers, and at last a table of its ``bonus``."""
+
+        table: npt.NDArray[np.float64] = NO_TABLE
+
+    @abstractmethod
+    def constants(self, arms: int) -> tuple[float, ...]:
+        """The values of ``Constants`` for a problem of so many arms."""
+
+    @classmethod
+    def shape(cls) -> Shape:
+        """The parts of the state that the policy needs."""
+        return Shape(memory=cls.memory)
+
+    def parameters(self, arms: int) -> Any:
+        """The named tuple that is handed to the kernel."""
+        return self.Parameters(*(float(value) for value in self.constants(arms)), table=NO_TABLE)
+
+    def for_horizon(self, horizon: int) -> Self:
+        """The same policy, told the horizon if it has none."""
+        return self if self.horizon is not None else replace(self, horizon=horizon)
+
+    def describe(self) -> str:
+        """The label with every parameter that is not at its default."""
+        given = [
+            f"{field.name}={getattr(self, field.name):g}"
+            for field in fields(self)
+            if getattr(self, field.name) not in (None, field.default)
+        ]
+        return f"{self.label}({', '.join(given)})" if given else self.label
+
+    # ---- kernel functions that most policies leave as they are ----
+
+    @staticmethod
+    @abstractmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        """See :func:`belated.forms.hooks.choose`."""
+
+    @staticmethod
+    def only_arm(policy: Any, state: State) -> Any:
+        return -1
+
+    @staticmethod
+    def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        pass
+
+    @staticmethod
+    def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        pass
+
+    @staticmethod
+    def note_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        pass
+
+    @staticmethod
+    def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        pass
+
+    @staticmethod
+    def bonus(policy: Any, x: Any) -> Any:
+        return 0.0
+
+    @staticmethod
+    @abstractmethod
+    def lower(policy: Any, arm: Arm) -> Any:
+        """See :func:`belated.forms.hooks.lower`."""
+
+    @staticmethod
+    @abstractmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        """See :func:`belated.forms.hooks.upper`."""
+
+
+POLICIES: Registry[Policy] = Registry("policy", "belated.policies")
+
+P = TypeVar("P", bound=Policy)
+
+
+@dataclass_transform(frozen_default=True)
+def policy(cls: type[P]) -> type[P]:
+    """Decorator of a concrete policy: a frozen dataclass, registered, with a ``Parameters`` type of its own.
+
+    The type is what compiled code is specialised on, so that two policies never share a body.
+    """
+    if not cls.label:
+        raise InvalidParameter(f'{cls.__name__} has no label; set label = "..." in the class.')
+    made: Any = POLICIES.register(cls)
+    body = {
+        "__slots__": (),
+        "__module__": cls.__module__,
+        "__qualname__": f"{cls.__qualname__}.Parameters",
+        "owner": made,
+    }
+    # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
+    made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.Constants,), body)
+    registered: type[P] = made
+    return registered

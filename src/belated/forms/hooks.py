@@ -1,0 +1,102 @@
+"""The kernel interface of a policy: every function that compiled code asks of it.
+
+Each is called with the policy's ``Parameters`` first and finds its body in the policy's class (see
+:func:`kernel.dispatched`). ``now`` is the round that is being decided or, for an answer, the one about to be decided.
+``rank`` counts the earlier pulls of the arm, so that an answer names its pull, and ``now - 1 - pulled_at`` is its
+delay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from belated.forms.state import Arm, State
+from belated.kernel import compiled, dispatched
+
+
+@dispatched
+def choose(policy: Any, state: State, now: Any) -> Any:
+    """The arm to pull in round ``now``."""
+
+
+@dispatched
+def only_arm(policy: Any, state: State) -> Any:
+    """The arm that will be pulled for ever from now on, or -1 while that is open."""
+
+
+@dispatched
+def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+    """``arm`` was pulled in round ``now`` (and is counted): bring the policy's state up to date."""
+
+
+@dispatched
+def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+    """The pull of round ``pulled_at`` was answered (and is counted): bring the policy's state up to date."""
+
+
+@dispatched
+def note_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+    """Update the policy's own statistics, ``state.memory[arm]``, after a pull."""
+
+
+@dispatched
+def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+    """Update the policy's own statistics, ``state.memory[arm]``, after an answer."""
+
+
+@dispatched
+def index(policy: Any, arm: Arm) -> Any:
+    """Index policies: the number whose largest value wins."""
+
+
+@dispatched
+def reads_pulls(policy: Any) -> Any:
+    """Index policies: whether ``index`` depends on anything that a pull alone changes."""
+
+
+@dispatched
+def bonus(policy: Any, x: Any) -> Any:
+    """A function of a count x = 1, 2, ... alone that is costly and may be looked up in a table: the confidence
+    radius."""
+
+
+@compiled
+def tabulated(policy: Any, x: Any) -> Any:
+    """``bonus`` at a count x, from ``policy.table`` where it reaches so far; to the bit the same."""
+    place = np.int64(x)
+    if place < policy.table.shape[0]:
+        return policy.table[np.uint32(place)]
+    return bonus(policy, x)
+
+
+@dispatched
+def lower(policy: Any, arm: Arm) -> Any:
+    """A lower confidence bound on the arm's mean."""
+
+
+@dispatched
+def upper(policy: Any, arm: Arm) -> Any:
+    """An upper confidence bound on the arm's mean."""
+
+
+@dispatched
+def enough(policy: Any, arm: Arm, phase: Any) -> Any:
+    """Elimination: whether the arm needs no further sweep in this phase (1, 2, ...)."""
+
+
+@compiled
+def record_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> None:
+    """Count a pull and tell the policy."""
+    state.pulls[arm] += 1.0
+    note_pull(policy, state, arm, rank, now)
+    pulled(policy, state, arm, rank, now)
+
+
+@compiled
+def record_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> None:
+    """Count an answer and tell the policy."""
+    state.observed[arm] += 1.0
+    state.total[arm] += reward
+    note_answer(policy, state, arm, reward, rank, pulled_at, now)
+    answered(policy, state, arm, reward, rank, pulled_at, now)

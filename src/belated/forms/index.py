@@ -1,0 +1,125 @@
+"""Index policies: one formula; the arm with the largest index is pulled, ties go to the lowest number.
+
+The index of an arm changes only when the arm is pulled or answered, so it is cached. Few arms: the leader is remembered
+with a bar that no other arm's index is above, and is looked for only when its own index falls to the bar. Many arms: a
+winner tree, so that a round costs O(log K)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from belated.forms import hooks
+from belated.forms.base import Policy
+from belated.forms.state import Arm, Shape, State, view
+from belated.kernel import compiled
+
+TREE_FROM = 65
+"""From this many arms on a winner tree is faster than a scan."""
+
+LEADER = 0
+"""The register that holds the leader among few arms."""
+
+
+@compiled
+def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
+    """Recompute the cached index of an arm, and see whether it takes or loses the lead."""
+    score = hooks.index(policy, view(state, arm, now))
+    if state.winner.shape[0] > 0:
+        if score != state.score[arm]:
+            state.score[arm] = score
+            _replay(state, arm, score)
+        return
+    state.score[arm] = score
+    arms = state.pulls.shape[0]
+    bar = state.score[arms]
+    leader = np.uint32(state.register[LEADER])
+    if arm == leader:
+        if not score > bar:
+            _look_for_leader(state)
+    elif score >= bar:
+        ahead = state.score[leader]
+        if score > ahead or (score == ahead and arm < leader):
+            state.register[LEADER] = arm
+            score = ahead
+        state.score[arms] = score
+
+
+@compiled
+def _look_for_leader(state: State) -> None:
+    """Find the largest score, the first of equals, and the second largest: the bar that the others do not pass."""
+    arms = state.pulls.shape[0]
+    best = state.score[0]
+    bar = -np.inf
+    leader = 0
+    for arm in range(1, arms):
+        score = state.score[arm]
+        leader = arm if score > best else leader
+        bar = max(bar, min(score, best))
+        best = max(score, best)
+    state.register[LEADER] = leader
+    state.score[arms] = bar
+
+
+@compiled
+def _replay(state: State, arm: Any, score: Any) -> None:
+    """Play the matches of ``arm`` again, from its leaf upwards, until one that it neither won before nor wins now."""
+    arms = state.pulls.shape[0]
+    leaves = state.winner.shape[0]
+    child = leaves + arm
+    ahead = np.int64(arm)  # the winner below ``node`` on our side
+    node = child >> 1
+    while node > 0:
+        holder = np.int64(state.winner[node])
+        if holder == arm:
+            rival_node = child ^ 1
+            rival = rival_node - leaves if rival_node >= leaves else np.int64(state.winner[rival_node])
+            if rival < arms:
+                rival_score = state.score[rival]
+                if rival_score > score or (rival_score == score and rival < ahead):
+                    ahead = rival
+                    score = rival_score
+            state.winner[node] = ahead
+        else:
+            held = state.score[holder]
+            if ahead != arm or not (score > held or (score == held and arm < holder)):
+                return
+            state.winner[node] = arm
+        child = node
+        node = child >> 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexPolicy(Policy):
+    """A policy that is one formula: override :meth:`index`, and :meth:`reads_pulls` if the index depends on answers
+    alone."""
+
+    @staticmethod
+    def index(policy: Any, arm: Arm) -> Any:
+        """The index of an arm that was pulled at least once."""
+        raise NotImplementedError
+
+    @staticmethod
+    def reads_pulls(policy: Any) -> Any:
+        return True
+
+    @classmethod
+    def shape(cls) -> Shape:
+        return Shape(scored=True, tree_from=TREE_FROM, memory=cls.memory)
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        if state.winner.shape[0] > 0:
+            return np.int64(state.winner[1])
+        return state.register[LEADER]
+
+    @staticmethod
+    def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        if rank == 0 or hooks.reads_pulls(policy):
+            rescore(policy, state, arm, now)
+
+    @staticmethod
+    def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        rescore(policy, state, arm, now)

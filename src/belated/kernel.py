@@ -1,0 +1,136 @@
+"""The only module that configures numba.
+
+``compiled`` makes a function part of the kernel. ``entry`` is a compiled function that Python calls; it is cached on
+disk. ``dispatched`` is a kernel function whose body depends on the policy it is called for.
+
+With ``NUMBA_DISABLE_JIT=1`` all three leave plain Python behind, which gives the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_config: Any = numba.config
+
+JIT = not _config.DISABLE_JIT
+"""False under ``NUMBA_DISABLE_JIT=1``."""
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_INLINE: Any = {**_OPTIONS, "forceinline": True}
+
+
+def compiled(function: F) -> F:
+    """Make ``function`` part of the kernel: compiled where it is called from compiled code or from Python.
+
+    Division by zero gives inf or NaN in compiled code and an exception in plain Python: kernel code never divides by
+    zero."""
+    result: F = numba.njit(function, **_INLINE)
+    return result
+
+
+def outlined(function: F) -> F:
+    """``compiled`` for what is large and seldom called: it is not copied into its callers, which would take long to
+    compile."""
+    result: F = numba.njit(function, **_OPTIONS)
+    return result
+
+
+def entry(function: F) -> F:
+    """A compiled function that Python calls, cached on disk and recompiled when any source of the package changes."""
+    return _cached(function, cache_folder())
+
+
+def private_entry(function: F, *modules: str) -> F:
+    """``entry`` whose cached code also depends on the sources of ``modules`` (those of a user's own policies).
+
+    A module without a source file, such as a notebook, is compiled anew in every process.
+    """
+    folder = cache_folder()
+    digest = hashlib.sha256()
+    for name in sorted(modules):
+        path = getattr(sys.modules.get(name), "__file__", None)
+        if path is None or name == "__main__":
+            return compiled(function)
+        digest.update(Path(path).read_bytes())
+    return _cached(function, folder / f"own-{digest.hexdigest()[:16]}")
+
+
+def _cached(function: F, folder: Path) -> F:
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = str(folder)
+    try:
+        result: F = numba.njit(function, cache=True, **_OPTIONS)
+    finally:
+        _config.CACHE_DIR = before
+    return result
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept: ``$BELATED_CACHE_DIR`` or the user's cache, one folder for each state of the
+    sources.
+
+    numba looks only at the file of the function it compiles; the hash in the folder's name sees edits in all the
+    others."""
+    base = os.environ.get("BELATED_CACHE_DIR")
+    root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "belated"
+    return root / _source_hash()
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    package = Path(__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def quietly() -> Any:
+    """A context in which plain Python does not warn that 64-bit arithmetic wraps around, as it must."""
+    return nullcontext() if JIT else np.errstate(over="ignore")
+
+
+def dispatched(stub: F) -> F:
+    """A kernel function whose body is chosen by the policy in its first argument.
+
+    The first argument is a policy's ``Parameters`` (a named tuple). Its ``owner``, the policy's class, holds the body
+    as a static method of the stub's name. Compiled code is specialised for each policy, so that the body is inlined;
+    plain Python looks it up. The stub itself gives the signature and the documentation."""
+    name = stub.__name__
+    expected = list(inspect.signature(stub).parameters)
+
+    def body_of(parameters: Any) -> Callable[..., Any]:
+        body = getattr(parameters.owner, name)
+        found = list(inspect.signature(body).parameters)
+        if found != expected:
+            raise TypeError(
+                f"{parameters.owner.__name__}.{name} takes ({', '.join(found)}); the kernel calls it with ({', '.join(expected)}): name its arguments so."
+            )
+        return getattr(body, "py_func", body)  # type: ignore[no-any-return]
+
+    def plain(parameters: Any, *rest: Any) -> Any:
+        return getattr(type(parameters).owner, name)(parameters, *rest)
+
+    plain.__name__ = plain.__qualname__ = name
+    plain.__doc__ = stub.__doc__
+
+    def typed(*arguments: Any) -> Callable[..., Any] | None:
+        first = arguments[0]
+        return body_of(first.instance_class) if isinstance(first, types.NamedTuple | types.NamedUniTuple) else None
+
+    overload(plain, jit_options=_INLINE, strict=False)(typed)
+    return plain  # type: ignore[return-value]

@@ -1,0 +1,91 @@
+"""The manifest of a result: everything needed to run it again, as plain data."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from belated._version import __version__
+from belated.errors import NotReproducible, StateError
+from belated.forms.base import Policy
+from belated.problem import Family, Problem
+from belated.spec import policy_spec, problem_spec, read_policy, read_problem
+
+FORMAT = 1
+"""Version of the manifest's form."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What was simulated: problem, policies, horizon, runs, seed, checkpoints, and by which version."""
+
+    problem: dict[str, Any]
+    policies: list[dict[str, Any]]
+    horizon: int
+    runs: int
+    seed: int
+    checkpoints: list[int]
+    seconds: float
+    version: str = __version__
+    format: int = FORMAT
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem | Family,
+        policies: Sequence[Policy],
+        horizon: int,
+        runs: int,
+        seed: int,
+        checkpoints: npt.NDArray[np.int64],
+        seconds: float,
+    ) -> Manifest:
+        """The manifest of a simulation."""
+        specs = [policy_spec(policy) for policy in policies]
+        return cls(problem_spec(problem), specs, horizon, runs, seed, checkpoints.tolist(), seconds)
+
+    def source(self) -> tuple[Problem | Family, tuple[Policy, ...]]:
+        """The problem (or family) and the policies, made anew from the data."""
+        if "unknown" in self.problem:
+            raise NotReproducible(
+                f"the problem of this result cannot be made anew: {self.problem['unknown']} Give it again, as result.rerun(problem=...)."
+            )
+        return read_problem(self.problem), tuple(read_policy(spec) for spec in self.policies)
+
+    def to_json(self) -> str:
+        """The manifest as JSON text."""
+        return json.dumps(asdict(self), indent=1, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """Read what :meth:`to_json` wrote."""
+        try:
+            data = json.loads(text)
+            found = int(data["format"])
+            if found != FORMAT:
+                raise StateError(
+                    f"the manifest has format {found}; this version of belated reads format {FORMAT}. Use belated {data.get('version')}."
+                )
+            return cls(**data)
+        except (ValueError, KeyError, TypeError) as error:
+            raise StateError(f"the manifest cannot be read: {error}.") from error
+
+
+def labels_of(policies: Sequence[Policy]) -> list[str]:
+    """A label for each policy: short where that is unique, with its parameters where not, numbered where even those are
+    the same."""
+    short = Counter(policy.label for policy in policies)
+    labels = [policy.label if short[policy.label] == 1 else policy.describe() for policy in policies]
+    seen: Counter[str] = Counter()
+    total = Counter(labels)
+    for place, label in enumerate(labels):
+        seen[label] += 1
+        if total[label] > 1:
+            labels[place] = f"{label} #{seen[label]}"
+    return labels

@@ -1,0 +1,120 @@
+"""Elementary functions and samplers that give the same bits on every machine.
+
+``math.log`` and ``math.exp`` differ in the last bit between C libraries, and on a GPU; these use additions,
+multiplications, divisions, square roots and exact scalings by powers of two alone, all of which IEEE 754 fixes to the
+bit.
+
+>>> abs(log(10.0) - 2.302585092994046) < 1e-15, abs(exp(1.0) - 2.718281828459045) < 1e-15
+(True, True)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from belated.kernel import compiled, outlined
+from belated.rng import following, uniform
+
+_LN2_HIGH = 0.6931471803691238  # the first 33 bits of ln 2: a product with a small integer is exact
+_LN2_LOW = 1.9082149292705877e-10
+_FRACTION = np.int64(2**52 - 1)
+_ONE = np.int64(1023 << 52)  # the bits of 1.0
+_SHIFT = np.int64(
+    0x3FF0000000000000 - 0x3FE6A09E667F3BCD
+)  # from sqrt(1/2) up to 1: m then lies in [sqrt(1/2), sqrt(2))
+
+
+@compiled
+def log(x: Any) -> Any:
+    """Natural logarithm of a normal x > 0: ln(m 2^e) = e ln 2 + 2 artanh((m - 1) / (m + 1)), by its power series."""
+    bits = np.float64(x).view(np.int64) + _SHIFT
+    e = (bits >> 52) - 1023
+    m = np.int64((bits & _FRACTION) - _SHIFT + _ONE).view(np.float64)
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    tail = 1.0 / 17.0 + z * (1.0 / 19.0 + z * (1.0 / 21.0 + z * (1.0 / 23.0)))
+    tail = 1.0 / 9.0 + z * (1.0 / 11.0 + z * (1.0 / 13.0 + z * (1.0 / 15.0 + z * tail)))
+    tail = z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * (1.0 / 7.0 + z * tail)))
+    return e * _LN2_HIGH + (2.0 * s + (2.0 * s * tail + e * _LN2_LOW))
+
+
+@compiled
+def exp(x: Any) -> Any:
+    """e^x by the Taylor series on |r| <= ln(2) / 2 after taking out a power of two; 0 below e^-700, at most e^700."""
+    if x < -700.0:
+        return 0.0
+    x = min(x, 700.0)
+    k = math.floor(x * 1.4426950408889634 + 0.5)
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    p = 1.0 + r * (1.0 / 11.0) * (1.0 + r * (1.0 / 12.0) * (1.0 + r * (1.0 / 13.0) * (1.0 + r * (1.0 / 14.0))))
+    p = 1.0 + r * (1.0 / 7.0) * (1.0 + r * (1.0 / 8.0) * (1.0 + r * (1.0 / 9.0) * (1.0 + r * (1.0 / 10.0) * p)))
+    p = 1.0 + r * (1.0 / 3.0) * (1.0 + r * (1.0 / 4.0) * (1.0 + r * (1.0 / 5.0) * (1.0 + r * (1.0 / 6.0) * p)))
+    return (1.0 + r * (1.0 + r * 0.5 * p)) * np.int64((np.int64(k) << 52) + _ONE).view(np.float64)
+
+
+@outlined
+def normal_quantile(u: Any) -> Any:
+    """The standard normal's quantile function on (0, 1): the rational approximations of Wichura (1988), AS 241, to
+    1e-15."""
+    q = u - 0.5
+    if abs(q) <= 0.425:
+        r = 0.180625 - q * q
+        a = (
+            (2509.0809287301226727 * r + 33430.575583588128105) * r + 67265.770927008700853
+        ) * r + 45921.953931549871457
+        a = (((a * r + 13731.693765509461125) * r + 1971.5909503065514427) * r + 133.14166789178437745) * r
+        b = ((5226.495278852854561 * r + 28729.085735721942674) * r + 39307.89580009271061) * r + 21213.794301586595867
+        b = (((b * r + 5394.1960214247511077) * r + 687.1870074920579083) * r + 42.313330701600911252) * r + 1.0
+        return q * (a + 3.387132872796366608) / b
+    r = math.sqrt(-log(min(u, 1.0 - u)))
+    if r <= 5.0:
+        r = r - 1.6
+        a = ((7.7454501427834140764e-4 * r + 0.0227238449892691845833) * r + 0.24178072517745061177) * r
+        a = (((a + 1.27045825245236838258) * r + 3.64784832476320460504) * r + 5.7694972214606914055) * r
+        a = (a + 4.6303378461565452959) * r + 1.42343711074968357734
+        b = ((1.05075007164441684324e-9 * r + 5.475938084995344946e-4) * r + 0.0151986665636164571966) * r
+        b = (((b + 0.14810397642748007459) * r + 0.68976733498510000455) * r + 1.6763848301838038494) * r
+        b = (b + 2.05319162663775882187) * r + 1.0
+    else:
+        r = r - 5.0
+        a = ((2.01033439929228813265e-7 * r + 2.71155556874348757815e-5) * r + 0.0012426609473880784386) * r
+        a = (((a + 0.026532189526576123093) * r + 0.29656057182850489123) * r + 1.7848265399172913358) * r
+        a = (a + 5.4637849111641143699) * r + 6.6579046435011037772
+        b = ((2.04426310338993978564e-15 * r + 1.4215117583164458887e-7) * r + 1.8463183175100546818e-5) * r
+        b = (((b + 7.868691311456132591e-4) * r + 0.0148753612908506148525) * r + 0.13692988092273580531) * r
+        b = (b + 0.59983220655588793769) * r + 1.0
+    return -a / b if q < 0.0 else a / b
+
+
+@outlined
+def log_gamma_draw(shape: Any, z: Any) -> Any:
+    """(ln of a Gamma(shape, 1) draw, next word): Marsaglia and Tsang (2000); in logarithms, so that tiny shapes do not
+    vanish."""
+    boost = 0.0
+    if shape < 1.0:
+        z = following(z)
+        boost = log(uniform(z)) / shape
+        shape = shape + 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        z = following(z)
+        x = normal_quantile(uniform(z))
+        v = 1.0 + c * x
+        if v > 0.0:
+            v = v * v * v
+            z = following(z)
+            u = uniform(z)
+            if u < 1.0 - 0.0331 * (x * x) * (x * x) or log(u) < 0.5 * x * x + d * (1.0 - v + log(v)):
+                return log(d * v) + boost, z
+
+
+@outlined
+def beta_draw(a: Any, b: Any, z: Any) -> Any:
+    """A Beta(a, b) draw from the sequence of words that ``z`` starts: X / (X + Y) for X ~ Gamma(a), Y ~ Gamma(b)."""
+    x, z = log_gamma_draw(a, z)
+    y, z = log_gamma_draw(b, z)
+    return 1.0 / (1.0 + exp(y - x))

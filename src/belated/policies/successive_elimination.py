@@ -1,0 +1,31 @@
+"""Successive Elimination with delays: the paper's Algorithm 2."""
+
+from __future__ import annotations
+
+from belated.forms.base import policy
+from belated.forms.confidence import ConfidencePolicy
+from belated.forms.elimination import EliminationPolicy
+
+
+@policy
+class SuccessiveElimination(EliminationPolicy, ConfidencePolicy):
+    """Pull every active arm once, in index order; then remove each arm whose upper bound is below another active arm's
+    lower bound.
+
+    The bounds are S/n ± sqrt(2c/n), where n counts the arm's answers (at least 1) and S is their sum. Delays that do
+    not depend on the reward cost it only a quantile of the delay, once for all arms together (Theorem 2). Under
+    reward-dependent delays it can eliminate the best arm.
+
+    Lancewicki, Segal, Koren, Mansour (2021), Algorithm 2; without delays, Even-Dar, Mannor, Mansour (2006).
+
+    >>> from belated import Bandit
+    >>> bandit = Bandit(["bad", "good"], SuccessiveElimination(confidence=0.5))
+    >>> for _ in range(40):
+    ...     decision = bandit.choose()
+    ...     bandit.observe(decision.id, 1.0 if decision.arm == "good" else 0.0)
+    >>> [(arm.arm, arm.active, arm.eliminated_at) for arm in bandit.summary()]
+    [('bad', False, 11), ('good', True, None)]
+    """
+
+    label = "SE"
+    formula = "sweep the active arms; drop i if S_i/n_i + sqrt(2c/n_i) < max_j S_j/n_j - sqrt(2c/n_j)"

@@ -1,0 +1,33 @@
+"""Uniform choice: the control."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from belated.forms.base import policy
+from belated.forms.confidence import ConfidencePolicy
+from belated.forms.state import State
+from belated.rng import uniform, word
+
+
+@policy
+class UniformChoice(ConfidencePolicy):
+    """Every arm with the same probability, whatever was observed: the control that every comparison needs.
+
+    The confidence parameters matter for the bounds in a summary alone.
+
+    >>> from belated import Bandit
+    >>> bandit = Bandit(["a", "b"], UniformChoice(), seed=3)
+    >>> sum(decision.arm == "a" for decision in bandit.choose(1000))
+    514
+    """
+
+    label = "Uniform"
+    formula = "each arm with probability 1/K"
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        arms = state.pulls.shape[0]
+        return np.int64(uniform(word(state.key[0], state.key[1], now, 0)) * arms)

@@ -1,0 +1,93 @@
+"""Registries: what laws and policies there are, by name, and how one is written down as plain data."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Generic, TypeVar
+
+from belated.domains import parameters_of
+from belated.errors import InvalidParameter, UnknownName
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+class Registry(Generic[T], Mapping[str, type[T]]):
+    """The classes of one kind ("reward law", "delay law", "policy") by name; ``plugins`` is the package that holds
+    them."""
+
+    def __init__(self, kind: str, plugins: str) -> None:
+        self.kind = kind
+        self._plugins = plugins
+        self._classes: dict[str, type[T]] = {}
+
+    def register(self, cls: type[S]) -> type[S]:
+        """Make a frozen dataclass of ``cls`` and list it."""
+        made: Any = dataclass(frozen=True)(cls)
+        self._classes[self.name_of(made)] = made
+        registered: type[S] = made
+        return registered
+
+    def __getitem__(self, name: str) -> type[T]:
+        found = self._classes.get(name)
+        if found is None and isinstance(name, str) and ":" in name:
+            found = _imported(self.kind, name)
+        if found is None:
+            near = get_close_matches(str(name), self._classes, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise UnknownName(
+                f"{name!r} is no {self.kind}.{hint} There are {', '.join(sorted(self._classes))}, and your own as 'package.module:ClassName'."
+            )
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(name for name, cls in self._classes.items() if cls.__module__.startswith(self._plugins)))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def name_of(self, cls: type) -> str:
+        """The name under which ``registry[name]`` finds the class again, also in another process."""
+        if cls.__module__.startswith(self._plugins):
+            return cls.__name__
+        return f"{cls.__module__}:{cls.__qualname__}"
+
+    def build(self, name: str, parameters: Mapping[str, Any]) -> T:
+        """An object of the class ``name``; unknown and missing parameters are named."""
+        cls = self[name]
+        known = parameters_of(cls)
+        unknown = sorted(set(parameters) - {p.name for p in known})
+        allowed = ", ".join(p.name for p in known) or "none"
+        if unknown:
+            raise InvalidParameter(f"{name} has no parameter {unknown[0]!r}; it takes {allowed}.")
+        missing = [p.name for p in known if p.required and p.name not in parameters]
+        if missing:
+            raise InvalidParameter(f"{name} needs {missing[0]!r}; it takes {allowed}.")
+        return cls(**parameters)
+
+
+def _imported(kind: str, name: str) -> type[Any]:
+    module, _, qualified = name.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in qualified.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise UnknownName(f"{name!r} cannot be imported as a {kind}: {error}.") from error
+    if not isinstance(found, type):
+        raise UnknownName(f"{name!r} is no class, so no {kind}.")
+    return found
+
+
+def load_plugins(
+    package: str, path: list[str], registry: Mapping[str, type[Any]], export: Callable[[str, type[Any]], None]
+) -> None:
+    """Import every file of a plug-in folder, and export the class that each registers."""
+    for module in sorted(info.name for info in pkgutil.iter_modules(path)):
+        importlib.import_module(f"{package}.{module}")
+    for name in registry:
+        export(name, registry[name])

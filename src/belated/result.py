@@ -1,0 +1,213 @@
+"""Results: arrays with a manifest, and what people ask of them."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import check_level
+from belated.errors import InvalidParameter, StateError
+from belated.manifest import Manifest
+from belated.problem import Family, Problem
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from belated.forms.base import Policy
+
+_ARRAYS = ("rounds", "mean", "stderr", "curves", "final", "pulls", "observed", "in_flight", "lost", "eliminated_at")
+
+
+class Difference(NamedTuple):
+    """A paired difference of two policies' pseudo-regret at the horizon: the first less the second, in the same
+    runs."""
+
+    mean: float
+    stderr: float
+    runs: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Pseudo-regret of P policies over R runs, at C checkpoints; K arms.
+
+    Pseudo-regret is the sum over rounds of (best mean - mean of the pulled arm). Feedback is counted at the horizon T:
+    that of round s with delay d is *observed* if s + d <= T, *in flight* if it comes later, *lost* if it never comes;
+    the three add up to the pulls."""
+
+    manifest: Manifest
+    labels: list[str]
+    """(P,) a name for each policy."""
+    rounds: npt.NDArray[np.int64]
+    """(C,) the checkpoints."""
+    mean: npt.NDArray[np.float64]
+    """(P, C) mean pseudo-regret over all runs."""
+    stderr: npt.NDArray[np.float64]
+    """(P, C) its standard error; NaN for a single run."""
+    curves: npt.NDArray[np.float64]
+    """(P, kept, C) the runs' curves; all runs', or the first ones' where that would take more than 256 MiB."""
+    final: npt.NDArray[np.float64]
+    """(P, R) pseudo-regret at the horizon."""
+    pulls: npt.NDArray[np.int32]
+    """(P, R, K)"""
+    observed: npt.NDArray[np.int32]
+    """(P, R, K)"""
+    in_flight: npt.NDArray[np.int32]
+    """(P, R, K)"""
+    lost: npt.NDArray[np.int32]
+    """(P, R, K)"""
+    eliminated_at: npt.NDArray[np.int32]
+    """(P, R, K) the first round without the arm; -1 if it was never eliminated."""
+    source: tuple[Problem | Family, tuple[Policy, ...]] | None = field(default=None, repr=False)
+
+    @property
+    def runs(self) -> int:
+        """R, the number of runs."""
+        return int(self.final.shape[1])
+
+    @property
+    def horizon(self) -> int:
+        """T, the number of rounds."""
+        return self.manifest.horizon
+
+    @property
+    def quantiles_exact(self) -> bool:
+        """Whether all runs' curves are kept, so that :meth:`quantile` is exact; otherwise it is that of the first
+        runs."""
+        return bool(self.curves.shape[1] == self.runs)
+
+    def quantile(self, q: float) -> npt.NDArray[np.float64]:
+        """(P, C) the q-quantile of the runs' pseudo-regret; of the kept runs', see :attr:`quantiles_exact`."""
+        return np.asarray(np.quantile(self.curves, check_level(q), axis=1))
+
+    def difference(self, a: str | int, b: str | int) -> Difference:
+        """Pseudo-regret of policy ``a`` less that of ``b`` at the horizon, paired run by run, with its standard
+        error."""
+        apart = self.final[self._policy(a)] - self.final[self._policy(b)]
+        stderr = float(apart.std(ddof=1) / np.sqrt(apart.size)) if apart.size > 1 else float("nan")
+        return Difference(float(apart.mean()), stderr, apart)
+
+    def _policy(self, name: str | int) -> int:
+        if isinstance(name, str) and name in self.labels:
+            return self.labels.index(name)
+        if (
+            isinstance(name, int | np.integer)
+            and not isinstance(name, bool)
+            and -len(self.labels) <= name < len(self.labels)
+        ):
+            return int(name)
+        raise InvalidParameter(
+            f"{name!r} is no policy of this result; give one of {', '.join(map(repr, self.labels))}, or its number."
+        )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A tidy table: one row for each policy and checkpoint, with mean, standard error and quantiles of the
+        pseudo-regret."""
+        import pandas
+
+        count = self.rounds.size
+        return pandas.DataFrame(
+            {
+                "policy": np.repeat(self.labels, count),
+                "round": np.tile(self.rounds, len(self.labels)),
+                "mean": self.mean.ravel(),
+                "stderr": self.stderr.ravel(),
+                "q05": self.quantile(0.05).ravel(),
+                "median": self.quantile(0.5).ravel(),
+                "q95": self.quantile(0.95).ravel(),
+                "runs": self.runs,
+            }
+        )
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """Mean pseudo-regret against rounds, with bands of four standard errors."""
+        from belated.figures import plot_result
+
+        return plot_result(self, ax)
+
+    def rerun(
+        self,
+        *,
+        problem: Problem | Family | None = None,
+        policies: Sequence[Policy] | None = None,
+        runs: int | None = None,
+        workers: int | None = None,
+    ) -> Result:
+        """Simulate again what the manifest says: the same bits. What is given here is used in place of what the
+        manifest holds."""
+        from belated.simulate import simulate
+
+        if problem is None or policies is None:
+            known = (
+                self.source
+                if self.source is not None
+                else (self.manifest.source() if problem is None else (problem, ()))
+            )
+            problem = known[0] if problem is None else problem
+            policies = policies if policies is not None else (known[1] or _policies_of(self.manifest))
+        manifest = self.manifest
+        return simulate(
+            problem,
+            policies,
+            horizon=manifest.horizon,
+            runs=manifest.runs if runs is None else runs,
+            seed=manifest.seed,
+            checkpoints=np.array(manifest.checkpoints),
+            workers=workers,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the arrays and the manifest to one file, whole or not at all; the path written (``.npz`` is added if it
+        is missing)."""
+        target = Path(path)
+        if target.suffix != ".npz":
+            target = target.with_name(target.name + ".npz")
+        text = np.array(self.manifest.to_json())
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(file, manifest=text, labels=np.array(self.labels), **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return target
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read what :meth:`save` wrote."""
+        try:
+            data = io.BytesIO(Path(path).read_bytes())
+            with np.load(data, allow_pickle=False) as file:
+                manifest = Manifest.from_json(str(file["manifest"]))
+                arrays = {name: file[name] for name in _ARRAYS}
+                return cls(manifest=manifest, labels=[str(label) for label in file["labels"]], **arrays)
+        except FileNotFoundError:
+            raise StateError(
+                f"there is no file {os.fspath(path)!r}; give the path that Result.save returned."
+            ) from None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, StateError):
+                raise
+            raise StateError(f"{os.fspath(path)!r} is no result of belated, or is damaged: {error}.") from error
+
+
+def _policies_of(manifest: Manifest) -> tuple[Policy, ...]:
+    from belated.spec import read_policy
+
+    return tuple(read_policy(spec) for spec in manifest.policies)

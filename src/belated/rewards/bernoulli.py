@@ -1,0 +1,33 @@
+"""Bernoulli rewards."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.domains import Probability
+from belated.engine.laws import BERNOULLI, LawsBuilder
+from belated.rewards.base import RewardLaw, discrete_cdf, reward_law
+
+
+@reward_law
+class Bernoulli(RewardLaw):
+    """1 with probability ``mean``, else 0.
+
+    >>> Bernoulli(0.3).mean, float(Bernoulli(0.3).cdf(0.5))
+    (0.3, 0.7)
+    """
+
+    formula = "P(1) = mean, P(0) = 1 - mean"
+
+    mean: Probability
+
+    @property
+    def atoms(self) -> dict[float, float]:
+        return {value: p for value, p in ((0.0, 1.0 - self.mean), (1.0, self.mean)) if p > 0.0}
+
+    def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return discrete_cdf(self.atoms, x)
+
+    def encode(self, builder: LawsBuilder) -> int:
+        return builder.row(BERNOULLI, self.mean)

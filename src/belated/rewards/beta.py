@@ -1,0 +1,35 @@
+"""Beta rewards."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betainc
+
+from belated.domains import Positive
+from belated.engine.laws import BETA, LawsBuilder
+from belated.rewards.base import RewardLaw, reward_law
+
+
+@reward_law
+class Beta(RewardLaw):
+    """The Beta distribution with shapes ``a`` and ``b``.
+
+    >>> Beta(2.0, 6.0).mean
+    0.25
+    """
+
+    formula = "density proportional to x^(a-1) (1-x)^(b-1) on [0, 1]"
+
+    a: Positive
+    b: Positive
+
+    @property
+    def mean(self) -> float:
+        return self.a / (self.a + self.b)
+
+    def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return np.asarray(betainc(self.a, self.b, np.clip(np.asarray(x, np.float64), 0.0, 1.0)))
+
+    def encode(self, builder: LawsBuilder) -> int:
+        return builder.row(BETA, self.a, self.b)

@@ -1,0 +1,71 @@
+"""Rewards on a few values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.domains import Domain
+from belated.engine.laws import CHOICE, LawsBuilder
+from belated.errors import InvalidParameter, UnsupportedSupport
+from belated.rewards.base import RewardLaw, discrete_cdf, reward_law
+
+_NUMBER = Domain()
+
+
+@reward_law
+class Categorical(RewardLaw):
+    """``values`` in [0, 1], each with its probability.
+
+    >>> Categorical([0.0, 0.5, 1.0], [0.2, 0.5, 0.3]).mean
+    0.55
+    """
+
+    formula = "P(values[j]) = probabilities[j]"
+
+    values: Sequence[float]
+    probabilities: Sequence[float]
+
+    def _validate(self) -> None:
+        for name in ("values", "probabilities"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
+                raise InvalidParameter(f"Categorical: {name} is {given!r}; give a list of at least one number.")
+            checked = tuple(float(_NUMBER.check("Categorical", f"{name}[{j}]", v) or 0.0) for j, v in enumerate(given))
+            object.__setattr__(self, name, checked)
+        if len(self.values) != len(self.probabilities):
+            raise InvalidParameter(
+                f"Categorical: {len(self.values)} values and {len(self.probabilities)} probabilities; give one probability for each value."
+            )
+        outside = [v for v in self.values if not 0.0 <= v <= 1.0]
+        if outside:
+            raise UnsupportedSupport(
+                f"Categorical: the value {outside[0]} is outside [0, 1]; scale the rewards into [0, 1]."
+            )
+        if len(set(self.values)) != len(self.values):
+            raise InvalidParameter(f"Categorical: values are {list(self.values)}; give each value once.")
+        total = math.fsum(self.probabilities)
+        if min(self.probabilities) < 0.0 or abs(total - 1.0) > 1e-9:
+            raise InvalidParameter(
+                f"Categorical: probabilities are {list(self.probabilities)}, their sum {total:.12g}; give numbers >= 0 with sum 1."
+            )
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(v * p for v, p in zip(self.values, self.probabilities, strict=True))
+
+    @property
+    def atoms(self) -> dict[float, float]:
+        return {v: p for v, p in sorted(zip(self.values, self.probabilities, strict=True)) if p > 0.0}
+
+    def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return discrete_cdf(self.atoms, x)
+
+    def encode(self, builder: LawsBuilder) -> int:
+        cumulative = np.cumsum(list(self.atoms.values()))
+        cumulative[-1] = 1.0
+        start = builder.reals(np.concatenate([cumulative, list(self.atoms)]))
+        return builder.row(CHOICE, lo=start, hi=len(self.atoms))

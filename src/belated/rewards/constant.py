@@ -1,0 +1,37 @@
+"""Rewards without chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.domains import Probability
+from belated.engine.laws import CONSTANT, LawsBuilder
+from belated.rewards.base import RewardLaw, discrete_cdf, reward_law
+
+
+@reward_law
+class Constant(RewardLaw):
+    """Always ``value``.
+
+    >>> Constant(0.25).mean
+    0.25
+    """
+
+    formula = "P(value) = 1"
+
+    value: Probability
+
+    @property
+    def mean(self) -> float:
+        return self.value
+
+    @property
+    def atoms(self) -> dict[float, float]:
+        return {self.value: 1.0}
+
+    def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return discrete_cdf(self.atoms, x)
+
+    def encode(self, builder: LawsBuilder) -> int:
+        return builder.row(CONSTANT, self.value)

@@ -1,0 +1,39 @@
+"""Uniform rewards."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.domains import Probability
+from belated.engine.laws import SPREAD, LawsBuilder
+from belated.errors import InvalidParameter
+from belated.rewards.base import RewardLaw, reward_law
+
+
+@reward_law
+class Uniform(RewardLaw):
+    """Uniform on [``low``, ``high``].
+
+    >>> Uniform(0.2, 0.6).mean, float(Uniform(0.2, 0.6).cdf(0.3))
+    (0.4, 0.24999999999999994)
+    """
+
+    formula = "density 1 / (high - low) on [low, high]"
+
+    low: Probability
+    high: Probability
+
+    def _validate(self) -> None:
+        if not self.low < self.high:
+            raise InvalidParameter(f"Uniform: low is {self.low} and high is {self.high}; give 0 <= low < high <= 1.")
+
+    @property
+    def mean(self) -> float:
+        return (self.low + self.high) / 2.0
+
+    def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return np.clip((np.asarray(x, np.float64) - self.low) / (self.high - self.low), 0.0, 1.0)
+
+    def encode(self, builder: LawsBuilder) -> int:
+        return builder.row(SPREAD, self.low, self.high - self.low)

@@ -1,0 +1,205 @@
+"""simulate(): any problem x any policies, many runs, all cores, the same bits however they are spread."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.collect import Collector
+from belated.domains import MAX_HORIZON
+from belated.engine.episode import Outcome
+from belated.engine.runner import Chunk, Plan, run_chunk
+from belated.errors import Interrupted, InvalidParameter, MissingComponent
+from belated.forms.base import Policy
+from belated.problem import Family, Problem
+from belated.progress import Progress, reporter
+from belated.result import Result
+from belated.rng import check_seed, family_generator
+
+ROUNDS_PER_CHUNK = 4_000_000
+"""About how many rounds a chunk plays: a few hundredths of a second."""
+
+
+def simulate(
+    problem: Problem | Family,
+    policies: Policy | Sequence[Policy],
+    *,
+    horizon: int,
+    runs: int,
+    seed: int = 0,
+    checkpoints: int | npt.ArrayLike = 100,
+    workers: int | None = None,
+    device: str = "cpu",
+    progress: bool | Callable[[Progress], None] | None = None,
+) -> Result:
+    """Play ``runs`` independent runs of each policy for ``horizon`` rounds, by the paper's protocol.
+
+    ``problem`` is a problem, or a function that draws one from a ``numpy.random.Generator`` anew for each run. All
+    policies of a run meet the same rewards and delays, so that their differences are paired. ``checkpoints`` is a
+    number of evenly spaced rounds ending at the horizon, or an array of rounds. ``workers`` is the number of threads
+    (None: all cores); the result does not depend on it. ``progress`` is True or False for a bar or none, None for a bar
+    on a terminal after two seconds, or a function that is called with a :class:`~belated.progress.Progress`.
+
+    Ctrl-C raises :class:`~belated.errors.Interrupted`, whose ``result`` holds the runs finished by then.
+
+    >>> from belated.delays import Fixed
+    >>> from belated.policies import UCB, SuccessiveElimination
+    >>> from belated.rewards import Bernoulli
+    >>> problem = Problem([Bernoulli(0.3), Bernoulli(0.7)], Fixed(50))
+    >>> result = simulate(problem, [UCB(), SuccessiveElimination()], horizon=2000, runs=20, seed=1)
+    >>> result.mean[:, -1].round(1).tolist()
+    [50.3, 60.5]
+    """
+    chosen = _policies(policies, horizon := _whole("horizon", horizon, MAX_HORIZON))
+    if not isinstance(problem, Problem) and not callable(problem):
+        raise InvalidParameter(
+            f"problem is {problem!r}; give a Problem, or a function from a numpy.random.Generator to a Problem."
+        )
+    _check_device(device)
+    plan = Plan(horizon, rounds_of(checkpoints, horizon), check_seed(seed), np.zeros(1, np.int64))
+    runs = _whole("runs", runs, 2**31)
+    threads = _whole("workers", workers, 4096) if workers is not None else available_cores()
+    collector = Collector(problem, chosen, plan, runs)
+    started = time.perf_counter()
+    with reporter(progress, total=runs * horizon * len(chosen)) as report:
+        try:
+            _play_all(problem, chosen, plan, runs, threads, collector, report)
+        except KeyboardInterrupt:
+            plan.stop[0] = 1
+            done = collector.finished
+            message = (
+                f"interrupted after {done} of {runs} runs; they are in this error's .result."
+                if done
+                else "interrupted before a run was finished."
+            )
+            raise Interrupted(message, collector.result(time.perf_counter() - started) if done else None) from None
+    return collector.result(time.perf_counter() - started)
+
+
+def _play_all(
+    problem: Problem | Family,
+    policies: Sequence[Policy],
+    plan: Plan,
+    runs: int,
+    threads: int,
+    collector: Collector,
+    report: Callable[[int], None],
+) -> None:
+    """Play all chunks, a few ahead of those collected; an interruption leaves no thread behind."""
+    chunks = _chunks(problem, plan, runs, collector.arms, collector.block or _chunk_runs(plan.horizon, runs, threads))
+    if threads == 1:  # no thread but this: simpler to profile, and Ctrl-C comes between two chunks
+        for chunk in chunks:
+            outcomes = run_chunk(policies, chunk, plan)
+            assert outcomes is not None
+            collector.add(chunk, outcomes)
+            report(chunk.runs * plan.horizon * len(policies))
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: dict[Future[list[Outcome] | None], Chunk] = {}
+        try:
+            while True:
+                for chunk in islice(chunks, 2 * threads - len(waiting)):
+                    waiting[pool.submit(run_chunk, policies, chunk, plan)] = chunk
+                if not waiting:
+                    return
+                finished, _ = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    chunk = waiting.pop(future)
+                    outcomes = future.result()
+                    assert outcomes is not None
+                    collector.add(chunk, outcomes)
+                    report(chunk.runs * plan.horizon * len(policies))
+        except BaseException:
+            plan.stop[0] = 1
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _chunks(problem: Problem | Family, plan: Plan, runs: int, arms: int, size: int) -> Iterator[Chunk]:
+    for first in range(0, runs, size):
+        count = min(size, runs - first)
+        if isinstance(problem, Problem):
+            yield Chunk(first, count, [problem], guided=True)
+        else:
+            yield Chunk(
+                first,
+                count,
+                [_drawn(problem, plan.seed, run, arms) for run in range(first, first + count)],
+                guided=False,
+            )
+
+
+def _drawn(family: Family, seed: int, run: int, arms: int) -> Problem:
+    """The family's problem of one run."""
+    problem = family(family_generator(seed, run))
+    if not isinstance(problem, Problem):
+        raise InvalidParameter(f"the family of problems returned {problem!r} for run {run}; it must return a Problem.")
+    if arms and problem.arms != arms:
+        raise InvalidParameter(
+            f"the family of problems has {arms} arms in run 0 and {problem.arms} in run {run}; it must always have the same number."
+        )
+    return problem
+
+
+def _chunk_runs(horizon: int, runs: int, threads: int) -> int:
+    return max(1, min(ROUNDS_PER_CHUNK // horizon, -(-runs // (4 * threads)), 1024))
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def rounds_of(checkpoints: int | npt.ArrayLike, horizon: int) -> npt.NDArray[np.int64]:
+    """The rounds at which curves are noted: evenly spaced ones ending at the horizon, or those given and the
+    horizon."""
+    if isinstance(checkpoints, int | np.integer) and not isinstance(checkpoints, bool):
+        count = min(_whole("checkpoints", checkpoints, 10_000_000), horizon)
+        return (np.arange(1, count + 1) * horizon + count - 1) // count
+    given = np.asarray(checkpoints)
+    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf" or np.any(given != np.floor(given)):
+        raise InvalidParameter(f"checkpoints is {checkpoints!r}; give a number of checkpoints, or a list of rounds.")
+    rounds = np.unique(given.astype(np.int64))
+    if rounds[0] < 1 or rounds[-1] > horizon:
+        raise InvalidParameter(
+            f"checkpoints run from {rounds[0]} to {rounds[-1]}; give rounds from 1 to the horizon, {horizon}."
+        )
+    return rounds
+
+
+def _policies(policies: Policy | Sequence[Policy], horizon: int) -> list[Policy]:
+    given = [policies] if isinstance(policies, Policy) else policies
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) == 0:
+        raise InvalidParameter(
+            f"policies is {policies!r}; give a list of at least one policy, such as [UCB(confidence=1.0)]."
+        )
+    for place, policy in enumerate(given):
+        if isinstance(policy, type) and issubclass(policy, Policy):
+            raise InvalidParameter(
+                f"policies[{place}] is the class {policy.__name__}; give an object, such as {policy.__name__}()."
+            )
+        if not isinstance(policy, Policy):
+            raise InvalidParameter(f"policies[{place}] is {policy!r}; give a policy, such as UCB(confidence=1.0).")
+    return [policy.for_horizon(horizon) for policy in given]
+
+
+def _whole(name: str, value: Any, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= high:
+        raise InvalidParameter(f"{name} is {value!r}; give a whole number from 1 to {high:,}.")
+    return int(value)
+
+
+def _check_device(device: str) -> None:
+    if device == "cuda":
+        raise MissingComponent(
+            "device='cuda' needs the GPU engine, which this version does not have yet; use device='cpu'."
+        )
+    if device != "cpu":
+        raise InvalidParameter(f"device is {device!r}; give 'cpu'.")
