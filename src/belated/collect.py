@@ -38,24 +38,27 @@ class Collector:
         self.block = BLOCK if self._kept < runs else 0
         self._curves = np.empty((count, self._kept, points))
         self._final = np.empty((count, runs))
-        self._counts = np.empty((4, count, runs, self.arms), np.int32)
+        self._fates = np.empty((3, count, runs, self.arms), np.int32)  # known, late, lost
+        self._eliminated_at = np.empty((count, runs, self.arms), np.int32)
         self._moments: dict[int, tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
         self._spans: dict[int, int] = {}
 
     def add(self, chunk: Chunk, outcomes: Sequence[Outcome]) -> None:
         """Take in the outcome of each policy on a chunk of runs."""
         first, runs = chunk.first, chunk.runs
-        gaps = np.array([problem.gaps for problem in chunk.problems])
+        gaps = chunk.board.gaps
         rows = slice(first, first + runs)
         for number, outcome in enumerate(outcomes):
             kept = max(min(self._kept - first, runs), 0)
             self._curves[number, first : first + kept] = outcome.curve[:kept]
+            fates = np.moveaxis(outcome.fate.reshape(runs, self.arms, 3), 2, 0)
+            pulls = fates.sum(axis=0)
             final = np.zeros(runs)
             for arm in range(self.arms):  # in the engine's order, so that the last bit is the same
-                final += gaps[:, arm] * outcome.pulls[:, arm]
+                final += gaps[:, arm] * pulls[:, arm]
             self._final[number, rows] = final
-            for place, counts in enumerate((outcome.pulls, outcome.late, outcome.lost, outcome.eliminated_at)):
-                self._counts[place, number, rows] = counts
+            self._fates[:, number, rows] = fates
+            self._eliminated_at[number, rows] = outcome.eliminated_at
         if self.block:
             curves = np.array([outcome.curve for outcome in outcomes])
             mean = curves.mean(axis=1)
@@ -73,7 +76,7 @@ class Collector:
     def result(self, seconds: float) -> Result:
         """The result of the finished runs."""
         runs = self.finished
-        pulls, late, lost, eliminated_at = self._counts[:, :, :runs]
+        known, late, lost = self._fates[:, :, :runs]
         curves = self._curves[:, : min(self._kept, runs)]
         if self.block:
             mean, stderr = self._summed(runs)
@@ -90,11 +93,11 @@ class Collector:
             stderr=stderr,
             curves=curves,
             final=self._final[:, :runs],
-            pulls=pulls,
-            observed=pulls - late - lost,
+            pulls=known + late + lost,
+            observed=known,
             in_flight=late,
             lost=lost,
-            eliminated_at=eliminated_at,
+            eliminated_at=self._eliminated_at[:, :runs],
             source=(self._problem, tuple(self._policies)),
         )
 

@@ -16,6 +16,10 @@ import numpy as np
 from belated.errors import InvalidParameter
 
 
+_HUGE = 2**1023
+"""Numbers as large as this are taken for infinite."""
+
+
 @dataclass(frozen=True)
 class Domain:
     """A range of numbers: ``low`` to ``high``, each end included or not; whole numbers only, or all; None allowed, or
@@ -47,8 +51,8 @@ class Domain:
             return None
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
             raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
-        inside = self.low <= value <= self.high and not (self.open_low and value == self.low)
-        if not (inside and not (self.open_high and value == self.high) and math.isfinite(value)):
+        inside = self.low <= value <= self.high and abs(value) < _HUGE and not (self.open_low and value == self.low)
+        if not inside or (self.open_high and value == self.high):
             raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
         if self.whole:
             if value != int(value):
@@ -64,7 +68,7 @@ Probability = Annotated[float, Domain(0, 1)]
 PositiveProbability = Annotated[float, Domain(0, 1, open_low=True)]
 Positive = Annotated[float, Domain(0, open_low=True)]
 NonNegative = Annotated[float, Domain(0)]
-Rounds = Annotated[int, Domain(0, whole=True)]
+Rounds = Annotated[int, Domain(0, 2**53, whole=True)]
 Confidence = Annotated[float | None, Domain(0, open_low=True, optional=True)]
 Horizon = Annotated[int | None, Domain(1, MAX_HORIZON, whole=True, optional=True)]
 

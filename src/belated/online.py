@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from belated._version import __version__
 from belated.errors import (
@@ -88,6 +89,8 @@ class Bandit:
         self._arm_of = array("i")  # of each decision
         self._rank_of = array("q")  # of each decision: how often its arm was pulled before
         self._reward_of = array("d")  # of each decision; NaN while it is pending
+        self._answers = array("q")  # the decisions answered, in the order of the answers
+        self._before = array("q")  # of each answer: how many decisions were made before it came
 
     @property
     def decisions(self) -> int:
@@ -131,7 +134,10 @@ class Bandit:
 
     def observe_many(self, feedback: Mapping[int, float] | Iterable[tuple[int, float]]) -> int:
         """Many rewards at once, (id, reward) in this order: all, or on an error none. How many were new."""
-        pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
+        try:
+            pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
+        except TypeError:
+            raise InvalidParameter(f"feedback is {feedback!r}; give (id, reward) pairs, or {{id: reward}}.") from None
         new: dict[int, float] = {}
         for place, pair in enumerate(pairs):
             try:
@@ -156,10 +162,7 @@ class Bandit:
             raise UnknownDecision(
                 f"there is no decision {id!r}: this bandit has made {known}. Give the id of a decision that choose() returned."
             )
-        good = isinstance(reward, int | float | np.integer | np.floating | np.bool_) and 0.0 <= float(reward) <= 1.0
-        if not good:
-            raise InvalidReward(f"the reward of decision {id} is {reward!r}; give a number in [0, 1].")
-        number, value = int(id), float(reward)
+        number, value = int(id), _reward(id, reward)
         before = self._reward_of[number]
         if not math.isnan(before) and before != value:
             raise ConflictingFeedback(
@@ -168,17 +171,12 @@ class Bandit:
         return number, value
 
     def _take_in(self, number: int, value: float) -> None:
+        arm, rank = self._arm_of[number], self._rank_of[number]
         with quietly():
-            self._answer(
-                self._parameters,
-                self._state,
-                self._arm_of[number],
-                value,
-                self._rank_of[number],
-                number + 1,
-                self.decisions + 1,
-            )
+            self._answer(self._parameters, self._state, arm, value, rank, number + 1, self.decisions + 1)
         self._reward_of[number] = value
+        self._answers.append(number)
+        self._before.append(self.decisions)
 
     def summary(self) -> list[ArmSummary]:
         """What is known of each arm."""
@@ -205,8 +203,11 @@ class Bandit:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain data that JSON can hold."""
-        state = {name: _listed(values) for name, values in self._state._asdict().items() if name != "key"}
+        """Everything that happened, as plain data that JSON can hold: the decisions' arms, and the answers in their order.
+
+        An answer is [how many decisions were made before it, the decision's id, the reward].
+        """
+        answers = zip(self._before, self._answers, strict=True)
         return {
             "format": FORMAT,
             "version": __version__,
@@ -214,20 +215,19 @@ class Bandit:
             "policy": policy_spec(self.policy),
             "seed": self.seed,
             "decisions": list(self._arm_of),
-            "rewards": [None if math.isnan(reward) else reward for reward in self._reward_of],
-            "state": state,
+            "answers": [[before, number, self._reward_of[number]] for before, number in answers],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Bandit:
-        """The bandit that :meth:`to_dict` wrote down; it goes on with the same bits."""
+        """The bandit that :meth:`to_dict` wrote down. It lives again all that happened, and goes on with the same bits."""
         try:
             if data["format"] != FORMAT:
                 raise StateError(
                     f"the saved bandit has format {data['format']!r}; this version of belated reads format {FORMAT}."
                 )
             bandit = cls(data["arms"], read_policy(data["policy"]), seed=data["seed"])
-            bandit._restore(data)
+            bandit._live_again(data["decisions"], data["answers"])
         except StateError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, OverflowError, BelatedError) as error:
@@ -236,21 +236,29 @@ class Bandit:
             ) from error
         return bandit
 
-    def _restore(self, data: Mapping[str, Any]) -> None:
-        self._arm_of = array("i", data["decisions"])
-        self._reward_of = array("d", (math.nan if reward is None else reward for reward in data["rewards"]))
-        if len(self._arm_of) != len(self._reward_of):
-            raise StateError(f"{len(self._arm_of)} decisions and {len(self._reward_of)} rewards; they must be as many.")
-        seen = [0] * len(self.arms)
-        self._rank_of = array("q")
-        for arm in self._arm_of:
-            self._rank_of.append(seen[arm])
-            seen[arm] += 1
-        for name, values in self._state._asdict().items():
-            if name != "key":
-                values[...] = _unlisted(data["state"][name], values)
-        if seen != self._state.pulls.astype(int).tolist():
-            raise StateError("the decisions and the counts of pulls do not agree.")
+    def _live_again(self, decisions: Sequence[int], answers: Sequence[Sequence[Any]]) -> None:
+        arms = _whole_numbers("decisions", decisions, 0, len(self.arms) - 1)
+        ids = _whole_numbers("ids", [id for _, id, _ in answers], 0, arms.size - 1)
+        before = _whole_numbers("counts of decisions", [count for count, _, _ in answers], 0, arms.size)
+        rewards = np.array([_reward(id, reward) for _, id, reward in answers])
+        if np.any(np.diff(before) < 0) or np.any(before <= ids) or np.unique(ids).size != ids.size:
+            raise StateError(
+                "the answers are out of order, or answer decisions that were not made, or answered, by then."
+            )
+        ranks = np.zeros(arms.size, np.int64)
+        replay = calls.entry_for(calls.replay, type(self.policy))
+        with quietly():
+            other = int(replay(self._parameters, self._state, arms, ranks, ids, before, rewards))
+        if other >= 0:
+            raise StateError(
+                f"decision {other} was {self.arms[int(arms[other])]!r}, and this version of the policy decides otherwise: "
+                "the bandit was saved by another version, or is damaged."
+            )
+        known = np.full(arms.size, np.nan)
+        known[ids] = rewards
+        self._arm_of, self._rank_of = array("i", arms.tolist()), array("q", ranks.tolist())
+        self._reward_of = array("d", known.tolist())
+        self._answers, self._before = array("q", ids.tolist()), array("q", before.tolist())
 
 
 def _arm_names(arms: Any) -> tuple[str, ...]:
@@ -264,16 +272,17 @@ def _arm_names(arms: Any) -> tuple[str, ...]:
     return tuple(arms)
 
 
-def _listed(values: Any) -> list[Any]:
-    """An array as lists that JSON can hold: infinity becomes a text."""
-    return [_listed(value) if value.ndim else _finite(value.item()) for value in values]
+def _reward(id: Any, reward: Any) -> float:
+    """A reward as a float, or the error that says what a reward is."""
+    good = isinstance(reward, int | float | np.integer | np.floating | np.bool_) and 0.0 <= reward <= 1.0
+    if not good:
+        raise InvalidReward(f"the reward of decision {id} is {reward!r}; give a number in [0, 1].")
+    return float(reward)
 
 
-def _finite(value: float) -> float | str:
-    return value if math.isfinite(value) else repr(value)
-
-
-def _unlisted(data: Any, like: Any) -> Any:
-    """What :func:`_listed` wrote, as an array of the same form as ``like``."""
-    read = np.array(data, dtype=object).reshape(like.shape)
-    return np.array([float(value) for value in read.ravel()]).reshape(like.shape).astype(like.dtype)
+def _whole_numbers(name: str, values: Sequence[Any], low: int, high: int) -> npt.NDArray[np.int64]:
+    """A list of whole numbers in a range, as an array."""
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise StateError(f"among the {name} is {value!r}; they are whole numbers from {low} to {high}.")
+    return np.array(values, np.int64)

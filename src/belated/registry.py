@@ -33,6 +33,7 @@ class Registry(Generic[T], Mapping[str, type[T]]):
         return registered
 
     def __getitem__(self, name: str) -> type[T]:
+        importlib.import_module(self._plugins)
         found = self._classes.get(name)
         if found is None and isinstance(name, str) and ":" in name:
             found = _imported(self.kind, name)
@@ -45,6 +46,7 @@ class Registry(Generic[T], Mapping[str, type[T]]):
         return found
 
     def __iter__(self) -> Iterator[str]:
+        importlib.import_module(self._plugins)
         return iter(sorted(name for name, cls in self._classes.items() if cls.__module__.startswith(self._plugins)))
 
     def __len__(self) -> int:

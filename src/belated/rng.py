@@ -24,6 +24,7 @@ _WEYL = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd
 _MIX_1 = np.uint64(0xD6E8FEB86659FD93)
 _MIX_2 = np.uint64(0xA5CB9243F18DC1C3)
 _MIX_3 = np.uint64(0xC2B2AE3D27D4EB4F)
+_MIX_4 = np.uint64(0x9FB21C651E98DF25)
 _12 = np.uint64(12)
 _29 = np.uint64(29)
 _31 = np.uint64(31)
@@ -47,6 +48,17 @@ def word(key_a: Any, key_b: Any, high: Any, low: Any) -> Any:
     z = ((z ^ (z >> _29)) + key_b) * _MIX_2
     z = (z ^ (z >> _32)) * _MIX_3
     return z ^ (z >> _31)
+
+
+@compiled
+def two_words(key_a: Any, key_b: Any, high: Any, low: Any) -> Any:
+    """(``word``, another one) at the same counter: for the reward and the delay of a pull, neither waiting for the other."""
+    z = ((np.uint64(high) << _32) | np.uint64(low)) * _WEYL + key_a
+    z = (z ^ (z >> _32)) * _MIX_1
+    z = ((z ^ (z >> _29)) + key_b) * _MIX_2
+    first = (z ^ (z >> _32)) * _MIX_3
+    second = (z ^ (z >> _31)) * _MIX_4
+    return first ^ (first >> _31), second ^ (second >> _32)
 
 
 @compiled

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from belated.collect import Collector
 from belated.domains import MAX_HORIZON
+from belated.engine.encode import board
 from belated.engine.episode import Outcome
 from belated.engine.runner import Chunk, Plan, run_chunk
 from belated.errors import Interrupted, InvalidParameter, MissingComponent
@@ -123,17 +124,14 @@ def _play_all(
 
 
 def _chunks(problem: Problem | Family, plan: Plan, runs: int, arms: int, size: int) -> Iterator[Chunk]:
+    shared = board([problem], plan.horizon, guided=True) if isinstance(problem, Problem) else None
     for first in range(0, runs, size):
         count = min(size, runs - first)
-        if isinstance(problem, Problem):
-            yield Chunk(first, count, [problem], guided=True)
-        else:
-            yield Chunk(
-                first,
-                count,
-                [_drawn(problem, plan.seed, run, arms) for run in range(first, first + count)],
-                guided=False,
-            )
+        if shared is not None:
+            yield Chunk(first, count, shared)
+        elif not isinstance(problem, Problem):
+            drawn = [_drawn(problem, plan.seed, run, arms) for run in range(first, first + count)]
+            yield Chunk(first, count, board(drawn, plan.horizon, guided=False))
 
 
 def _drawn(family: Family, seed: int, run: int, arms: int) -> Problem:
@@ -158,13 +156,16 @@ def available_cores() -> int:
 
 
 def rounds_of(checkpoints: int | npt.ArrayLike, horizon: int) -> npt.NDArray[np.int64]:
-    """The rounds at which curves are noted: evenly spaced ones ending at the horizon, or those given and the
-    horizon."""
+    """The rounds at which curves are noted: evenly spaced ones ending at the horizon, or those given."""
     if isinstance(checkpoints, int | np.integer) and not isinstance(checkpoints, bool):
         count = min(_whole("checkpoints", checkpoints, 10_000_000), horizon)
         return (np.arange(1, count + 1) * horizon + count - 1) // count
-    given = np.asarray(checkpoints)
-    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf" or np.any(given != np.floor(given)):
+    try:
+        given = np.asarray(checkpoints)
+    except ValueError:
+        given = np.zeros(0)
+    good = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iuf"
+    if not (good and np.all(np.isfinite(given)) and np.all(given == np.floor(given))):
         raise InvalidParameter(f"checkpoints is {checkpoints!r}; give a number of checkpoints, or a list of rounds.")
     rounds = np.unique(given.astype(np.int64))
     if rounds[0] < 1 or rounds[-1] > horizon:

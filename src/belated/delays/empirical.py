@@ -33,7 +33,8 @@ class Empirical(DelayLaw):
             sample = np.sort(np.asarray(self.delays, np.float64).ravel())
         except (TypeError, ValueError):
             sample = np.array([np.nan])
-        if sample.size == 0 or not np.all(np.isfinite(sample)) or sample[0] < 0 or np.any(sample != np.floor(sample)):
+        good = sample.size > 0 and np.all(np.isfinite(sample)) and sample[0] >= 0 and sample[-1] <= 2**53
+        if not good or np.any(sample != np.floor(sample)):
             raise InvalidParameter(
                 f"Empirical: delays are {_short(self.delays)}; give a list of at least one whole number >= 0. "
                 "Answers that never came go into never, as a share."
@@ -50,8 +51,9 @@ class Empirical(DelayLaw):
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
         sample = np.minimum(np.asarray(self.delays), BEYOND)
-        row = builder.row(SAMPLE, lo=builder.wholes(sample), hi=sample.size)
-        return builder.choose_row([(1.0 - self.never, row), (self.never, builder.fixed(NEVER))])
+        if self.never == 1.0:
+            return builder.fixed(NEVER)
+        return builder.row(SAMPLE, a=sample.size / (1.0 - self.never), lo=builder.wholes(sample), hi=sample.size)
 
 
 def _short(value: object) -> str:

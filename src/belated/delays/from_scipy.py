@@ -56,7 +56,7 @@ class FromScipy(DelayLaw):
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         g = whole(rounds)
-        edge = g if self._discrete else g + 1.0  # floor(X) <= g exactly if X < g + 1
+        edge = np.nextafter(g + 1.0, g) if self._discrete else g + 1.0  # floor(X) <= g exactly if X < g + 1
         return np.where(g >= 0.0, self.frozen.cdf(edge), 0.0)
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:

@@ -44,4 +44,4 @@ class Geometric(DelayLaw):
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
         if self.mean == 0.0:
             return builder.row(FIXED, lo=0)
-        return builder.smooth(GEOMETRIC, 1.0 / self._log_stay)
+        return builder.row(GEOMETRIC, 1.0 / self._log_stay)

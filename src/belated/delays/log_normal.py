@@ -34,4 +34,4 @@ class LogNormal(DelayLaw):
             return np.asarray(ndtr((np.log(edge) - math.log(self.median)) / self.sigma))
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
-        return builder.smooth(LOGNORMAL, math.log(self.median), self.sigma)
+        return builder.row(LOGNORMAL, math.log(self.median), self.sigma)

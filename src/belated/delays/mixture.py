@@ -14,7 +14,7 @@ from belated.engine.laws import LawsBuilder
 from belated.errors import InvalidParameter
 from belated.rewards.base import RewardLaw
 
-_WEIGHT = Domain(0)
+_WEIGHT = Domain(0, 1e12)
 
 
 @delay_law
@@ -62,9 +62,13 @@ class Mixture(DelayLaw):
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         total = np.zeros(np.shape(rounds))
+        rest = np.zeros(np.shape(rounds))  # what rounding took away: ten parts of 0.1 have the sum 1
         for weight, law in self._present:
-            total = total + weight * law.cdf(rounds)
-        return total
+            term = weight * law.cdf(rounds)
+            grown = total + term
+            rest = rest + np.where(total >= term, (total - grown) + term, (term - grown) + total)
+            total = grown
+        return total + rest
 
     @property
     def depends_on_reward(self) -> bool:

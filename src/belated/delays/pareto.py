@@ -42,4 +42,4 @@ class Pareto(DelayLaw):
         return super().quantile(q)
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
-        return builder.smooth(POWER, self.scale, -1.0 / self.alpha)
+        return builder.row(POWER, self.scale, -1.0 / self.alpha)

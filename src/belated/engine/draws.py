@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 
 from belated.engine.encode import encode
-from belated.engine.laws import NEVER, draw_delay, draw_reward
+from belated.engine.draw import draw_delay, draw_reward
+from belated.engine.laws import NEVER
 from belated.kernel import entry, quietly
 from belated.problem import Problem
-from belated.rng import following, run_key, seed_words, uniform, word
+from belated.rng import run_key, seed_words, two_words, uniform, word
 
 
 @entry
 def _pull(laws: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> Any:
-    z = word(key_a, key_b, arm, rank)
-    reward = draw_reward(laws, reward_row, z)
-    return reward, draw_delay(laws, delay_row, reward, following(z))
+    for_reward, for_delay = two_words(key_a, key_b, arm, rank)
+    reward = draw_reward(laws, reward_row, for_reward)
+    return reward, draw_delay(laws, delay_row, reward, for_delay)
 
 
 class Draws:
@@ -44,7 +45,9 @@ class Draws:
     def pull(self, arm: int, rank: int) -> tuple[float, int | None]:
         """Reward and delay of an arm's pull number ``rank`` (0, 1, ...); the delay is None for never."""
         with quietly():
-            reward, delay = _pull(self._laws, np.uint32(arm), np.uint32(self._arms + arm), self._key[0], self._key[1], arm, rank)
+            reward, delay = _pull(
+                self._laws, np.uint32(arm), np.uint32(self._arms + arm), self._key[0], self._key[1], arm, rank
+            )
         return float(reward), None if delay == NEVER else int(delay)
 
     def own_word(self, now: int, number: int) -> Any:

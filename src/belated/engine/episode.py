@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine import flight as air
-from belated.engine.laws import FIXED, NEVER, Laws, draw_delay, draw_reward
+from belated.engine.draw import draw_delay, draw_reward
+from belated.engine.laws import FIXED, NEVER, Laws
 from belated.forms import hooks
 from belated.forms.state import State, reset
-from belated.kernel import compiled
-from belated.rng import following, run_key, word
+from belated.kernel import inner
+from belated.rng import run_key, two_words
 
 
 class Setting(NamedTuple):
@@ -23,7 +24,7 @@ class Setting(NamedTuple):
 
     laws: Laws  # rows of the rewards of arm 0, 1, ... of problem 0, 1, ..., then the rows of the delays likewise, then others
     gap: npt.NDArray[np.float64]  # (problems, K)
-    checkpoint: npt.NDArray[np.int64]  # (C,) rounds, ascending, the last is the horizon
+    checkpoint: npt.NDArray[np.int64]  # (C,) rounds, ascending
     seed: npt.NDArray[np.uint64]  # (4,)
     horizon: int
     first: int  # number of the chunk's first run
@@ -34,11 +35,12 @@ class Outcome(NamedTuple):
     """What a chunk of runs gives back; rows are runs."""
 
     curve: npt.NDArray[np.float64]  # (runs, C) pseudo-regret after each checkpoint
-    pulls: npt.NDArray[np.int32]  # (runs, K)
-    late: npt.NDArray[np.int32]  # (runs, K) feedback that comes after the horizon
-    lost: npt.NDArray[np.int32]  # (runs, K) feedback that never comes
+    fate: npt.NDArray[np.int32]  # (runs, 3 K) of each arm's pulls, how many are KNOWN, LATE, LOST at the horizon
     eliminated_at: npt.NDArray[np.int32]  # (runs, K)
 
+
+KNOWN, LATE, LOST = range(3)
+"""Feedback at the horizon: there, still to come, never to come."""
 
 FINISHED, NO_ROOM, STOPPED = range(3)
 """Why :func:`play` returned."""
@@ -53,7 +55,7 @@ def play(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: 
 
     NO_ROOM asks for a larger pool; nothing of the round at ``place`` has happened yet.
     """
-    while place[0] < outcome.pulls.shape[0]:
+    while place[0] < outcome.fate.shape[0]:
         run = place[0]
         if place[1] == 0:
             _begin(setting, state, flight, run)
@@ -65,21 +67,20 @@ def play(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: 
         if status != FINISHED:
             return status
         for arm in range(state.pulls.shape[0]):
-            outcome.pulls[run, arm] = np.int32(state.pulls[arm])
             outcome.eliminated_at[run, arm] = np.int32(state.eliminated_at[arm])
         place[0] += 1
         place[1] = 0
     return FINISHED
 
 
-@compiled
+@inner
 def _begin(setting: Setting, state: State, flight: air.Flight, run: Any) -> None:
     reset(state)
     air.clear(flight)
     state.key[0], state.key[1] = run_key(setting.seed[2], setting.seed[3], setting.first + run)
 
 
-@compiled
+@inner
 def _go_on(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, place: Any) -> Any:
     """Play on to the horizon, to the one arm left, or until something is wanted from outside."""
     run = place[0]
@@ -87,9 +88,8 @@ def _go_on(policy: Any, setting: Setting, outcome: Outcome, state: State, flight
     arms = setting.gap.shape[1]
     reward_row = np.uint32(problem * arms)
     delay_row = np.uint32((setting.gap.shape[0] + problem) * arms)
-    landmark = setting.checkpoint[place[2]]
-    lost = outcome.lost[run]
-    late = outcome.late[run]
+    landmark = setting.checkpoint[min(place[2], setting.checkpoint.shape[0] - 1)]
+    fate = outcome.fate[run]
     key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
     now = place[1]
     checkpoint = place[2]
@@ -103,16 +103,12 @@ def _go_on(policy: Any, setting: Setting, outcome: Outcome, state: State, flight
         if hooks.only_arm(policy, state) >= 0:
             return _settle(setting, outcome, state, run, arm, now, checkpoint)
         rank = np.int64(state.pulls[arm])
-        z = word(key_a, key_b, arm, rank)
-        reward = draw_reward(setting.laws, np.uint32(reward_row + arm), z)
-        delay = draw_delay(setting.laws, np.uint32(delay_row + arm), reward, following(z))
+        for_reward, for_delay = two_words(key_a, key_b, arm, rank)
+        reward = draw_reward(setting.laws, np.uint32(reward_row + arm), for_reward)
+        delay = draw_delay(setting.laws, np.uint32(delay_row + arm), reward, for_delay)
         due = now + delay
-        if due < setting.horizon:
-            air.put(flight, arm, rank, now, due, reward)
-        elif delay == NEVER:
-            lost[arm] += 1
-        elif due > setting.horizon:
-            late[arm] += 1
+        fate[3 * arm + fate_of(due, delay, setting.horizon)] += 1
+        air.put(flight, arm, rank, now, due, reward, setting.horizon)
         hooks.record_pull(policy, state, arm, rank, now)
         if now == landmark:
             outcome.curve[run, checkpoint] = _regret(setting.gap[problem], state)
@@ -124,47 +120,56 @@ def _go_on(policy: Any, setting: Setting, outcome: Outcome, state: State, flight
     return FINISHED
 
 
-@compiled
+@inner
 def _settle(setting: Setting, outcome: Outcome, state: State, run: Any, arm: Any, now: Any, checkpoint: Any) -> Any:
     """``arm`` is pulled in all rounds from ``now`` on: nothing is left to decide, only its feedback to count."""
     problem = run if setting.gap.shape[0] > 1 else 0
     before = state.pulls[arm]
-    _count_missing(setting, outcome, run, problem, arm, np.int64(before), now)
+    _count_rest(setting, outcome, run, problem, arm, np.int64(before), now)
     for point in range(checkpoint, setting.checkpoint.shape[0]):
         state.pulls[arm] = before + (setting.checkpoint[point] - (now - 1))
         outcome.curve[run, point] = _regret(setting.gap[problem], state)
+    state.pulls[arm] = before + (setting.horizon - (now - 1))
     return FINISHED
 
 
-@compiled
-def _count_missing(setting: Setting, outcome: Outcome, run: Any, problem: Any, arm: Any, rank: Any, now: Any) -> None:
-    """Count what of the pulls of ``arm`` from round ``now`` on comes after the horizon, or never."""
+@inner
+def _count_rest(setting: Setting, outcome: Outcome, run: Any, problem: Any, arm: Any, rank: Any, now: Any) -> None:
+    """Count the fate of the feedback of ``arm``, pulled in all rounds from ``now`` on."""
     laws = setting.laws
     arms = setting.gap.shape[1]
     reward_row = np.uint32(problem * arms + arm)
     delay_row = np.uint32((setting.gap.shape[0] + problem) * arms + arm)
+    fate = outcome.fate[run]
     if laws.kind[delay_row] == FIXED:
         delay = laws.lo[delay_row]
-        if delay == NEVER:
-            outcome.lost[run, arm] += setting.horizon - (now - 1)
-        else:
-            outcome.late[run, arm] += max(setting.horizon - max(now - 1, setting.horizon - delay), 0)
+        rounds = setting.horizon - (now - 1)
+        late = min(delay, rounds) if delay != NEVER else 0
+        lost = rounds if delay == NEVER else 0
+        fate[3 * arm + KNOWN] += rounds - late - lost
+        fate[3 * arm + LATE] += late
+        fate[3 * arm + LOST] += lost
         return
     key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
     while now <= setting.horizon:
-        z = word(key_a, key_b, arm, rank)
-        delay = draw_delay(laws, delay_row, draw_reward(laws, reward_row, z), following(z))
-        if delay == NEVER:
-            outcome.lost[run, arm] += 1
-        elif now + delay > setting.horizon:
-            outcome.late[run, arm] += 1
+        for_reward, for_delay = two_words(key_a, key_b, arm, rank)
+        delay = draw_delay(laws, delay_row, draw_reward(laws, reward_row, for_reward), for_delay)
+        fate[3 * arm + fate_of(now + delay, delay, setting.horizon)] += 1
         if now & STRIDE == 0 and setting.stop[0] != 0:
             return
         now += 1
         rank += 1
 
 
-@compiled
+@inner
+def fate_of(due: Any, delay: Any, horizon: Any) -> Any:
+    """KNOWN, LATE or LOST, without a branch."""
+    late = 1 if due > horizon else 0
+    never = 1 if delay == NEVER else 0
+    return late + never
+
+
+@inner
 def _deliver(policy: Any, state: State, flight: air.Flight, now: Any) -> None:
     """Tell the policy, in the order of the pulls, all feedback that became known at the end of the round before
     ``now``."""
@@ -179,7 +184,7 @@ def _deliver(policy: Any, state: State, flight: air.Flight, now: Any) -> None:
     air.give_back(flight, bucket, last)
 
 
-@compiled
+@inner
 def _regret(gap: Any, state: State) -> Any:
     """The pseudo-regret so far: gaps times pulls."""
     regret = 0.0

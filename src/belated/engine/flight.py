@@ -8,7 +8,9 @@ into a bucket is younger than what came down into it, so the order of the pulls 
 with what is in flight; each feedback moves at most once a level.
 
 A bucket is a chain of slots that starts at a slot of its own, which carries nothing; so nothing is asked when one more
-is appended. The first slots are those of the buckets, then comes the head of the chain of free slots, then the pool.
+is appended. The first slots are those of the buckets; then comes that of a bucket for all that will not matter before
+the horizon, into which everything may be written and which is never read, and which heads the chain of free slots where
+there are several levels; then the pool.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel import compiled
+from belated.kernel import inner
 
 BITS = 10
 """log2 of the buckets of one level where there are several."""
@@ -32,7 +34,7 @@ class Flight(NamedTuple):
 
     bits: int
     levels: int
-    last: npt.NDArray[np.uint32]  # (buckets,) the last slot of each chain; of an empty one, the bucket's own
+    last: npt.NDArray[np.uint32]  # (buckets + 1,) the last slot of each chain; of an empty one, the bucket's own
     next: npt.NDArray[np.uint32]
     arm: npt.NDArray[np.uint32]
     rank: npt.NDArray[np.uint32]
@@ -49,7 +51,7 @@ def allocate(longest: int, horizon: int) -> Flight:
     if bits > ONE_LEVEL_BITS:
         bits, levels = BITS, -(-horizon.bit_length() // BITS)
     buckets = levels << bits
-    return Flight(bits, levels, np.zeros(buckets, np.uint32), *_pool(2 * buckets + 1))
+    return Flight(bits, levels, np.zeros(buckets + 1, np.uint32), *_pool(2 * buckets + 2))
 
 
 def grown(flight: Flight) -> Flight:
@@ -58,7 +60,7 @@ def grown(flight: Flight) -> Flight:
     pool = _pool(2 * size)
     for new, old in zip(pool, flight[3:], strict=True):
         new[:size] = old
-    free = flight.last.size
+    free = flight.last.size - 1
     pool[0][size : 2 * size - 1] = np.arange(size + 1, 2 * size)
     pool[0][2 * size - 1] = free
     pool[0][free] = size
@@ -69,11 +71,11 @@ def _pool(slots: int) -> tuple[Any, ...]:
     return (*(np.zeros(slots, np.uint32) for _ in range(5)), np.zeros(slots))
 
 
-@compiled
+@inner
 def clear(flight: Flight) -> None:
     """Nothing in flight."""
-    buckets = flight.last.shape[0]
-    for bucket in range(buckets):
+    buckets = flight.last.shape[0] - 1
+    for bucket in range(buckets + 1):
         flight.last[bucket] = bucket
     if flight.levels > 1:
         size = flight.next.shape[0]
@@ -82,21 +84,23 @@ def clear(flight: Flight) -> None:
         flight.next[size - 1] = buckets
 
 
-@compiled
+@inner
 def has_room(flight: Flight) -> Any:
     """Whether one more feedback fits into the pool; its chain of free slots ends at its head."""
-    free = flight.last.shape[0]
+    free = flight.last.shape[0] - 1
     return flight.levels == 1 or flight.next[free] != free
 
 
-@compiled
-def put(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: Any) -> None:
-    """Feedback of round ``now`` takes off; it is known at the end of round ``due`` >= ``now``."""
-    buckets = flight.last.shape[0]
+@inner
+def put(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: Any, horizon: Any) -> None:
+    """Feedback of round ``now`` takes off; it is known at the end of round ``due`` >= ``now``, if that matters."""
+    buckets = flight.last.shape[0] - 1
     if flight.levels == 1:  # due rounds differ by less than the wheel's size: so do the pulls' rounds
-        slot = np.uint32(buckets + 1 + (now & (buckets - 1)))
-        bucket = np.uint32(due & (buckets - 1))
+        slot = np.uint32(buckets + 2 + (now & (buckets - 1)))
+        bucket = np.uint32(due & (buckets - 1) if due < horizon else buckets)
     else:
+        if due >= horizon:
+            return
         slot = np.uint32(flight.next[buckets])
         flight.next[buckets] = flight.next[slot]
         flight.due[slot] = due
@@ -109,7 +113,7 @@ def put(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: Any) ->
     flight.last[bucket] = slot
 
 
-@compiled
+@inner
 def _bucket(flight: Flight, due: Any, over: Any) -> Any:
     """The bucket in which feedback due at ``due`` waits when the round ``over`` is over."""
     apart = (due ^ over) >> flight.bits
@@ -120,7 +124,7 @@ def _bucket(flight: Flight, due: Any, over: Any) -> Any:
     return np.uint32((level << flight.bits) + ((due >> (level * flight.bits)) & ((1 << flight.bits) - 1)))
 
 
-@compiled
+@inner
 def land(flight: Flight, due: Any) -> Any:
     """(bucket, last slot) of all that is known at the end of round ``due``; the slots follow each other from
     ``next[bucket]`` to the last."""
@@ -132,16 +136,16 @@ def land(flight: Flight, due: Any) -> Any:
     return bucket, last
 
 
-@compiled
+@inner
 def give_back(flight: Flight, bucket: Any, last: Any) -> None:
     """The slots of a chain that landed are free again."""
     if flight.levels > 1 and last != bucket:
-        free = flight.last.shape[0]
+        free = flight.last.shape[0] - 1
         flight.next[last] = flight.next[free]
         flight.next[free] = flight.next[bucket]
 
 
-@compiled
+@inner
 def _come_down(flight: Flight, due: Any) -> None:
     """A block of rounds begins with ``due``: what waits for it on higher levels comes down, the highest first."""
     for level in range(flight.levels - 1, 0, -1):

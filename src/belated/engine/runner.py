@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine import flight as air
-from belated.engine.encode import encode
+from belated.engine.encode import Board
 from belated.engine.episode import NO_ROOM, STOPPED, Outcome, Setting, play
 from belated.forms.base import Policy
 from belated.forms.calls import entry_for, with_table
 from belated.forms.state import allocate
 from belated.kernel import quietly
-from belated.problem import Problem
 from belated.rng import seed_words
 
 TABULATED = 1 << 16
@@ -28,8 +27,7 @@ class Chunk:
 
     first: int
     runs: int
-    problems: Sequence[Problem]
-    guided: bool
+    board: Board
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,7 @@ class Plan:
 
 def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outcome] | None:
     """The outcome of each policy on the chunk's runs, or None if the simulation was stopped."""
-    laws, longest = encode(chunk.problems, plan.horizon, guided=chunk.guided)
-    gaps = np.array([problem.gaps for problem in chunk.problems])
+    laws, longest, gaps = chunk.board
     setting = Setting(laws, gaps, plan.checkpoints, seed_words(plan.seed), plan.horizon, chunk.first, plan.stop)
     outcomes = []
     for policy in policies:
@@ -58,7 +55,11 @@ def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outc
 
 def _run_policy(policy: Policy, setting: Setting, runs: int, longest: int) -> Outcome | None:
     arms = setting.gap.shape[1]
-    outcome = Outcome(np.zeros((runs, setting.checkpoint.size)), *(np.zeros((runs, arms), np.int32) for _ in range(4)))
+    outcome = Outcome(
+        curve=np.zeros((runs, setting.checkpoint.size)),
+        fate=np.zeros((runs, 3 * arms), np.int32),
+        eliminated_at=np.zeros((runs, arms), np.int32),
+    )
     state = allocate(arms, policy.shape())
     flight = air.allocate(longest, setting.horizon)
     place = np.zeros(3, np.int64)

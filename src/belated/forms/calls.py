@@ -11,7 +11,7 @@ import numpy as np
 from belated.forms import hooks
 from belated.forms.base import POLICIES, Policy
 from belated.forms.state import State, reset, view
-from belated.kernel import entry, private_entry
+from belated.kernel import entry, inner, private_entry
 from belated.rng import run_key
 
 _shared = cache(entry)
@@ -39,17 +39,42 @@ def begin(state: State, seed: Any) -> None:
     state.key[0], state.key[1] = run_key(seed[2], seed[3], 0)
 
 
-def decide(policy: Any, state: State, now: Any) -> Any:
-    """(arm, its rank): choose and count the pull."""
+@inner
+def _decide(policy: Any, state: State, now: Any) -> Any:
     arm = np.uint32(hooks.choose(policy, state, now))
     rank = np.int64(state.pulls[arm])
     hooks.record_pull(policy, state, arm, rank, now)
     return np.int64(arm), rank
 
 
+def decide(policy: Any, state: State, now: Any) -> Any:
+    """(arm, its rank): choose and count the pull."""
+    return _decide(policy, state, now)
+
+
 def answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> None:
     """Take in the reward of an earlier pull."""
     hooks.record_answer(policy, state, np.uint32(arm), reward, rank, pulled_at, now)
+
+
+def replay(policy: Any, state: State, arms: Any, ranks: Any, answers: Any, before: Any, rewards: Any) -> Any:
+    """Live again what a bandit lived: its decisions, and its answers, each after so many decisions.
+
+    Fills in ``ranks``. Returns the first decision that comes out as another arm than in ``arms``, or -1.
+    """
+    number = 0
+    for place in range(answers.shape[0] + 1):
+        until = before[place] if place < answers.shape[0] else arms.shape[0]
+        while number < until:
+            arm, rank = _decide(policy, state, number + 1)
+            if arm != arms[number]:
+                return number
+            ranks[number] = rank
+            number += 1
+        if place < answers.shape[0]:
+            id = answers[place]
+            hooks.record_answer(policy, state, np.uint32(arms[id]), rewards[place], ranks[id], id + 1, number + 1)
+    return -1
 
 
 def bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:

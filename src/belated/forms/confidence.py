@@ -13,7 +13,7 @@ from belated.domains import Confidence, PositiveProbability
 from belated.forms.base import NO_TABLE, Policy
 from belated.forms.hooks import tabulated
 from belated.forms.state import Arm
-from belated.kernel import compiled
+from belated.kernel import inner
 from belated.numerics import log
 
 
@@ -34,7 +34,7 @@ def level(confidence: float | None, horizon: int | None, delta: float, arms: int
     return math.log(math.pi**2 * arms / (3.0 * delta)) / 4.0, 0.5
 
 
-@compiled
+@inner
 def level_at(policy: Any, x: Any) -> Any:
     """The confidence level after x >= 1 samples."""
     if policy.growth > 0.0:
@@ -42,13 +42,13 @@ def level_at(policy: Any, x: Any) -> Any:
     return policy.c
 
 
-@compiled
+@inner
 def radius(policy: Any, x: Any) -> Any:
     """sqrt(2 c / x), the paper's confidence radius after x >= 1 samples."""
     return tabulated(policy, x)
 
 
-@compiled
+@inner
 def observed_mean(arm: Arm) -> Any:
     """S / max(n, 1), the paper's estimate from what was observed."""
     return arm.total / max(arm.observed, 1.0)

@@ -15,14 +15,14 @@ import numpy as np
 from belated.forms import hooks
 from belated.forms.base import Policy
 from belated.forms.state import Shape, State, view
-from belated.kernel import compiled
+from belated.kernel import inner
 
 GONE, DONE, CURSOR, PHASE = range(4)
 """Registers: arms eliminated; arms of the phase that have had enough; place in the sweep; number of phases before this
 one."""
 
 
-@compiled
+@inner
 def end_sweep(policy: Any, state: State, now: Any) -> None:
     """Between two sweeps: drop arms that had enough from the phase; if none is left, eliminate and begin the next
     phase."""
@@ -44,17 +44,19 @@ def end_sweep(policy: Any, state: State, now: Any) -> None:
     state.register[CURSOR] = 0
 
 
-@compiled
+@inner
 def eliminate(policy: Any, state: State, now: Any) -> Any:
     """Remove the active arms whose upper bound is below the largest lower bound; how many remain."""
     active = state.pulls.shape[0] - state.register[GONE]
     bar = -np.inf
     for place in range(active):
-        bar = max(bar, hooks.lower(policy, view(state, state.active[place], now)))
+        seen = view(state, state.active[place], now)
+        bar = max(bar, hooks.lower(policy, seen))
+        state.score[place] = hooks.upper(policy, seen)
     kept = 0
     for place in range(active):
         arm = state.active[place]
-        if hooks.upper(policy, view(state, arm, now)) < bar:
+        if state.score[place] < bar:
             state.eliminated_at[arm] = now
         else:
             state.active[kept] = arm
@@ -71,7 +73,7 @@ class EliminationPolicy(Policy):
 
     @classmethod
     def shape(cls) -> Shape:
-        return Shape(eliminates=True, memory=cls.memory)
+        return Shape(scored=True, eliminates=True, memory=cls.memory)
 
     @staticmethod
     def enough(policy: Any, arm: Any, phase: Any) -> Any:

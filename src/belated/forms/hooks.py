@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from belated.forms.state import Arm, State
-from belated.kernel import compiled, dispatched
+from belated.kernel import dispatched, inner
 
 
 @dispatched
@@ -61,7 +61,7 @@ def bonus(policy: Any, x: Any) -> Any:
     radius."""
 
 
-@compiled
+@inner
 def tabulated(policy: Any, x: Any) -> Any:
     """``bonus`` at a count x, from ``policy.table`` where it reaches so far; to the bit the same."""
     place = np.int64(x)
@@ -85,7 +85,7 @@ def enough(policy: Any, arm: Arm, phase: Any) -> Any:
     """Elimination: whether the arm needs no further sweep in this phase (1, 2, ...)."""
 
 
-@compiled
+@inner
 def record_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> None:
     """Count a pull and tell the policy."""
     state.pulls[arm] += 1.0
@@ -93,7 +93,7 @@ def record_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Non
     pulled(policy, state, arm, rank, now)
 
 
-@compiled
+@inner
 def record_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> None:
     """Count an answer and tell the policy."""
     state.observed[arm] += 1.0

@@ -14,7 +14,7 @@ import numpy as np
 from belated.forms import hooks
 from belated.forms.base import Policy
 from belated.forms.state import Arm, Shape, State, view
-from belated.kernel import compiled
+from belated.kernel import inner
 
 TREE_FROM = 65
 """From this many arms on a winner tree is faster than a scan."""
@@ -23,7 +23,7 @@ LEADER = 0
 """The register that holds the leader among few arms."""
 
 
-@compiled
+@inner
 def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
     """Recompute the cached index of an arm, and see whether it takes or loses the lead."""
     score = hooks.index(policy, view(state, arm, now))
@@ -47,7 +47,7 @@ def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
         state.score[arms] = score
 
 
-@compiled
+@inner
 def _look_for_leader(state: State) -> None:
     """Find the largest score, the first of equals, and the second largest: the bar that the others do not pass."""
     arms = state.pulls.shape[0]
@@ -63,7 +63,7 @@ def _look_for_leader(state: State) -> None:
     state.score[arms] = bar
 
 
-@compiled
+@inner
 def _replay(state: State, arm: Any, score: Any) -> None:
     """Play the matches of ``arm`` again, from its leaf upwards, until one that it neither won before nor wins now."""
     arms = state.pulls.shape[0]

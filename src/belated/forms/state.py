@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel import compiled
+from belated.kernel import inner
 
 REGISTERS = 4
 """How many whole numbers a form may keep beside the arms."""
@@ -25,7 +25,7 @@ class State(NamedTuple):
     total: npt.NDArray[np.float64]  # (K,) S: sum of the answers, in the order of their arrival
     score: npt.NDArray[
         np.float64
-    ]  # (K + 1,) index policies: the cached index, +inf before the first pull; the last is the bar
+    ]  # (K + 1,) the cached index, +inf before the first pull, and the bar; or upper bounds
     winner: npt.NDArray[np.uint32]  # (leaves,) index policies with many arms: the winner tree, its root at 1
     active: npt.NDArray[np.uint32]  # (K,) elimination: the arms left, in index order
     sweep: npt.NDArray[np.uint32]  # (K,) elimination: the arms of the present sweep
@@ -75,7 +75,7 @@ def allocate(arms: int, shape: Shape) -> State:
     )
 
 
-@compiled
+@inner
 def reset(state: State) -> None:
     """The state before the first round; the key is left as it is."""
     for arm in range(state.pulls.shape[0]):
@@ -98,7 +98,7 @@ def reset(state: State) -> None:
         state.winner[node] = 2 * node - leaves if 2 * node >= leaves else state.winner[2 * node]
 
 
-@compiled
+@inner
 def view(state: State, arm: Any, now: Any) -> Arm:
     """One arm as a formula sees it."""
     return Arm(state.pulls[arm], state.observed[arm], state.total[arm], arm, state.pulls.shape[0], now, state.memory)

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from belated.domains import Positive
 from belated.forms.base import NO_TABLE, Policy, policy
 from belated.forms.state import Arm, State
-from belated.kernel import compiled
+from belated.kernel import inner
 from belated.numerics import beta_draw, normal_quantile
 from belated.rng import word
 
 
-@compiled
+@inner
 def posterior(policy: Any, arm: Arm) -> Any:
     """Mean and standard deviation of an arm's posterior."""
     a = policy.successes + arm.total

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,4 +32,4 @@ class Bernoulli(RewardLaw):
         return discrete_cdf(self.atoms, x)
 
     def encode(self, builder: LawsBuilder) -> int:
-        return builder.row(BERNOULLI, self.mean)
+        return builder.row(BERNOULLI, lo=math.ceil(self.mean * 2.0**52 - 0.5))

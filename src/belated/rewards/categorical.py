@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.domains import Domain
-from belated.engine.laws import CHOICE, LawsBuilder
+from belated.engine.laws import CHOICE, LawsBuilder, probabilities_before
 from belated.errors import InvalidParameter, UnsupportedSupport
 from belated.rewards.base import RewardLaw, discrete_cdf, reward_law
 
@@ -65,7 +65,6 @@ class Categorical(RewardLaw):
         return discrete_cdf(self.atoms, x)
 
     def encode(self, builder: LawsBuilder) -> int:
-        cumulative = np.cumsum(list(self.atoms.values()))
-        cumulative[-1] = 1.0
-        start = builder.reals(np.concatenate([cumulative, list(self.atoms)]))
+        before = probabilities_before(list(self.atoms.values()))
+        start = builder.reals(np.concatenate([before, list(self.atoms)]))
         return builder.row(CHOICE, lo=start, hi=len(self.atoms))
