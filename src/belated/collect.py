@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -46,18 +47,12 @@ class Collector:
     def add(self, chunk: Chunk, outcomes: Sequence[Outcome]) -> None:
         """Take in the outcome of each policy on a chunk of runs."""
         first, runs = chunk.first, chunk.runs
-        gaps = chunk.board.gaps
         rows = slice(first, first + runs)
         for number, outcome in enumerate(outcomes):
             kept = max(min(self._kept - first, runs), 0)
             self._curves[number, first : first + kept] = outcome.curve[:kept]
-            fates = np.moveaxis(outcome.fate.reshape(runs, self.arms, 3), 2, 0)
-            pulls = fates.sum(axis=0)
-            final = np.zeros(runs)
-            for arm in range(self.arms):  # in the engine's order, so that the last bit is the same
-                final += gaps[:, arm] * pulls[:, arm]
-            self._final[number, rows] = final
-            self._fates[:, number, rows] = fates
+            self._final[number, rows] = outcome.final
+            self._fates[:, number, rows] = np.moveaxis(outcome.fate.reshape(runs, self.arms, 3), 2, 0)
             self._eliminated_at[number, rows] = outcome.eliminated_at
         if self.block:
             curves = np.array([outcome.curve for outcome in outcomes])
@@ -84,9 +79,12 @@ class Collector:
             mean = curves.mean(axis=1)
             stderr = curves.std(axis=1, ddof=1) / math.sqrt(runs) if runs > 1 else np.full(mean.shape, np.nan)
         plan = self._plan
-        manifest = Manifest.of(self._problem, self._policies, plan.horizon, runs, plan.seed, plan.checkpoints, seconds)
+        record = partial(
+            Manifest.of, self._problem, self._policies, plan.horizon, runs, plan.seed, plan.checkpoints, seconds
+        )
         return Result(
-            manifest=manifest,
+            horizon=plan.horizon,
+            record=record,
             labels=labels_of(self._policies),
             rounds=plan.checkpoints,
             mean=mean,

@@ -15,8 +15,7 @@ import numpy as np
 
 from belated.errors import InvalidParameter
 
-
-_HUGE = 2**1023
+_HUGE = float(2**1023)
 """Numbers as large as this are taken for infinite."""
 
 
@@ -31,17 +30,17 @@ class Domain:
     open_high: bool = False
     whole: bool = False
     optional: bool = False
-    meaning: str = ""
 
     def describe(self) -> str:
         """The domain in words, such as ``a number in [0, 1]``."""
         kind = "a whole number" if self.whole else "a number"
-        ends = f"{'(' if self.open_low or self.low == -math.inf else '['}{self.low:g}, {self.high:g}{')' if self.open_high or self.high == math.inf else ']'}"
-        if self.low == -math.inf and self.high == math.inf:
-            ends = "the real line"
+        if self.low == -math.inf:
+            text = kind
         elif self.high == math.inf:
-            ends = f"{'>' if self.open_low else '>='} {self.low:g}"
-        text = f"{kind} {ends}" if ends.startswith(">") else f"{kind} in {ends}"
+            text = f"{kind} {'>' if self.open_low else '>='} {_number(self.low)}"
+        else:
+            left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
+            text = f"{kind} in {left}{_number(self.low)}, {_number(self.high)}{right}"
         return f"{text}, or None" if self.optional else text
 
     def check(self, owner: str, name: str, value: Any) -> float | int | None:
@@ -51,7 +50,8 @@ class Domain:
             return None
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
             raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
-        inside = self.low <= value <= self.high and abs(value) < _HUGE and not (self.open_low and value == self.low)
+        inside = self.low <= value <= self.high and -_HUGE < value < _HUGE
+        inside = inside and not (self.open_low and value == self.low)
         if not inside or (self.open_high and value == self.high):
             raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
         if self.whole:
@@ -59,6 +59,11 @@ class Domain:
                 raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
             return int(value)
         return float(value)
+
+
+def _number(value: float) -> str:
+    """A number as people write it: 2,147,483,646, or 0.5."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:g}"
 
 
 MAX_HORIZON = 2**31 - 2

@@ -11,9 +11,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import re
+import shutil
 import sys
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +38,10 @@ _INLINE: Any = {**_OPTIONS, "forceinline": True}
 _INNER: Any = {**_INLINE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+_COMPILED = ("kernel.py", "rng.py", "numerics.py", "engine/*.py", "forms/*.py", "policies/*.py")
+"""The package's files that hold compiled code."""
+
+
 def compiled(function: F) -> F:
     """Make ``function`` part of the kernel: compiled where it is called from compiled code or from Python.
 
@@ -44,7 +52,8 @@ def compiled(function: F) -> F:
 
 
 def inner(function: F) -> F:
-    """``compiled`` for what only compiled code calls: no way in from Python is built, which halves the time to compile."""
+    """``compiled`` for what only compiled code calls: no way in from Python is built, which halves the time to "
+    "compile."""
     result: F = numba.njit(function, **_INNER)
     return result
 
@@ -79,8 +88,11 @@ def private_entry(function: F, *modules: str) -> F:
 def _cached(function: F, folder: Path) -> F:
     before = _config.CACHE_DIR
     _config.CACHE_DIR = str(folder)
+    result: F
     try:
-        result: F = numba.njit(function, cache=True, **_OPTIONS)
+        result = numba.njit(function, cache=True, **_OPTIONS)
+    except (OSError, RuntimeError):  # nowhere to write: compile anew in every process
+        result = numba.njit(function, **_OPTIONS)
     finally:
         _config.CACHE_DIR = before
     return result
@@ -94,13 +106,25 @@ def cache_folder() -> Path:
     others."""
     base = os.environ.get("BELATED_CACHE_DIR")
     root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "belated"
-    return root / _source_hash()
+    folder = root / _source_hash()
+    if not folder.exists():
+        _forget_old(root)
+    return folder
 
 
+def _forget_old(root: Path) -> None:
+    """Remove the compiled code of sources that were last compiled a month ago or earlier."""
+    limit = time.time() - 30 * 86400
+    for old in root.glob("*") if root.is_dir() else ():
+        if old.is_dir() and re.fullmatch("[0-9a-f]{16}", old.name) and old.stat().st_mtime < limit:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+@cache
 def _source_hash() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     package = Path(__file__).parent
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted(path for part in _COMPILED for path in package.glob(part)):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
@@ -125,7 +149,8 @@ def dispatched(stub: F) -> F:
         found = list(inspect.signature(body).parameters)
         if found != expected:
             raise TypeError(
-                f"{parameters.owner.__name__}.{name} takes ({', '.join(found)}); the kernel calls it with ({', '.join(expected)}): name its arguments so."
+                f"{parameters.owner.__name__}.{name} takes ({', '.join(found)}); the kernel calls it with "
+                f"({', '.join(expected)}): name its arguments so."
             )
         return getattr(body, "py_func", body)  # type: ignore[no-any-return]
 

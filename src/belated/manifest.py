@@ -54,7 +54,8 @@ class Manifest:
         """The problem (or family) and the policies, made anew from the data."""
         if "unknown" in self.problem:
             raise NotReproducible(
-                f"the problem of this result cannot be made anew: {self.problem['unknown']} Give it again, as result.rerun(problem=...)."
+                f"the problem of this result cannot be made anew: {self.problem['unknown']} Give it again, as "
+                "result.rerun(problem=...)."
             )
         return read_problem(self.problem), tuple(read_policy(spec) for spec in self.policies)
 
@@ -70,7 +71,8 @@ class Manifest:
             found = int(data["format"])
             if found != FORMAT:
                 raise StateError(
-                    f"the manifest has format {found}; this version of belated reads format {FORMAT}. Use belated {data.get('version')}."
+                    f"the manifest has format {found}; this version of belated reads format {FORMAT}. Use belated "
+                    f"{data.get('version')}."
                 )
             return cls(**data)
         except (ValueError, KeyError, TypeError) as error:

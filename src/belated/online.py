@@ -160,7 +160,8 @@ class Bandit:
         if isinstance(id, bool) or not isinstance(id, int | np.integer) or not 0 <= id < self.decisions:
             known = f"ids from 0 to {self.decisions - 1}" if self.decisions else "no decision yet"
             raise UnknownDecision(
-                f"there is no decision {id!r}: this bandit has made {known}. Give the id of a decision that choose() returned."
+                f"there is no decision {id!r}: this bandit has made {known}. Give the id of a decision that choose() "
+                "returned."
             )
         number, value = int(id), _reward(id, reward)
         before = self._reward_of[number]
@@ -203,7 +204,8 @@ class Bandit:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that happened, as plain data that JSON can hold: the decisions' arms, and the answers in their order.
+        """Everything that happened, as plain data that JSON can hold: the decisions' arms, and the answers in their
+        order.
 
         An answer is [how many decisions were made before it, the decision's id, the reward].
         """
@@ -220,7 +222,8 @@ class Bandit:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Bandit:
-        """The bandit that :meth:`to_dict` wrote down. It lives again all that happened, and goes on with the same bits."""
+        """The bandit that :meth:`to_dict` wrote down. It lives again all that happened, and goes on with the same "
+        "bits."""
         try:
             if data["format"] != FORMAT:
                 raise StateError(
@@ -251,7 +254,8 @@ class Bandit:
             other = int(replay(self._parameters, self._state, arms, ranks, ids, before, rewards))
         if other >= 0:
             raise StateError(
-                f"decision {other} was {self.arms[int(arms[other])]!r}, and this version of the policy decides otherwise: "
+                f"decision {other} was {self.arms[int(arms[other])]!r}, and this version of the policy decides "
+                "otherwise: "
                 "the bandit was saved by another version, or is damaged."
             )
         known = np.full(arms.size, np.nan)

@@ -36,7 +36,8 @@ class Problem:
             self.delays = _laws("delays", delays, DelayLaw, "Fixed(10)")
         if len(self.delays) != len(self.rewards):
             raise InvalidParameter(
-                f"Problem: {len(self.rewards)} reward laws and {len(self.delays)} delay laws; give one delay law for all arms or one for each."
+                f"Problem: {len(self.rewards)} reward laws and {len(self.delays)} delay laws; give one delay law for "
+                "all arms or one for each."
             )
         for arm, (delay, reward) in enumerate(zip(self.delays, self.rewards, strict=True)):
             if delay.depends_on_reward:

@@ -41,7 +41,8 @@ class Registry(Generic[T], Mapping[str, type[T]]):
             near = get_close_matches(str(name), self._classes, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise UnknownName(
-                f"{name!r} is no {self.kind}.{hint} There are {', '.join(sorted(self._classes))}, and your own as 'package.module:ClassName'."
+                f"{name!r} is no {self.kind}.{hint} There are {', '.join(sorted(self._classes))}, and your own as "
+                "'package.module:ClassName'."
             )
         return found
 

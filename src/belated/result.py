@@ -6,8 +6,9 @@ import io
 import os
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,7 +47,6 @@ class Result:
     that of round s with delay d is *observed* if s + d <= T, *in flight* if it comes later, *lost* if it never comes;
     the three add up to the pulls."""
 
-    manifest: Manifest
     labels: list[str]
     """(P,) a name for each policy."""
     rounds: npt.NDArray[np.int64]
@@ -69,17 +69,21 @@ class Result:
     """(P, R, K)"""
     eliminated_at: npt.NDArray[np.int32]
     """(P, R, K) the first round without the arm; -1 if it was never eliminated."""
+    horizon: int
+    """T, the number of rounds."""
+    record: Callable[[], Manifest] = field(repr=False)
+    """Makes the manifest, when somebody asks for it."""
     source: tuple[Problem | Family, tuple[Policy, ...]] | None = field(default=None, repr=False)
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What was simulated, as plain data: enough to run it again."""
+        return self.record()
 
     @property
     def runs(self) -> int:
         """R, the number of runs."""
         return int(self.final.shape[1])
-
-    @property
-    def horizon(self) -> int:
-        """T, the number of rounds."""
-        return self.manifest.horizon
 
     @property
     def quantiles_exact(self) -> bool:
@@ -196,7 +200,8 @@ class Result:
             with np.load(data, allow_pickle=False) as file:
                 manifest = Manifest.from_json(str(file["manifest"]))
                 arrays = {name: file[name] for name in _ARRAYS}
-                return cls(manifest=manifest, labels=[str(label) for label in file["labels"]], **arrays)
+                labels = [str(label) for label in file["labels"]]
+                return cls(labels=labels, horizon=manifest.horizon, record=lambda: manifest, **arrays)
         except FileNotFoundError:
             raise StateError(
                 f"there is no file {os.fspath(path)!r}; give the path that Result.save returned."

@@ -141,7 +141,8 @@ def _drawn(family: Family, seed: int, run: int, arms: int) -> Problem:
         raise InvalidParameter(f"the family of problems returned {problem!r} for run {run}; it must return a Problem.")
     if arms and problem.arms != arms:
         raise InvalidParameter(
-            f"the family of problems has {arms} arms in run 0 and {problem.arms} in run {run}; it must always have the same number."
+            f"the family of problems has {arms} arms in run 0 and {problem.arms} in run {run}; it must always have "
+            "the same number."
         )
     return problem
 

@@ -84,7 +84,8 @@ class ByReward(DelayLaw):
             return {point: _law(point, self.laws(point)) for point in points}
         if values is None:
             raise InvalidParameter(
-                f"ByReward: a mapping of values cannot meet continuous rewards ({type(reward).__name__}); give a function of the reward instead."
+                f"ByReward: a mapping of values cannot meet continuous rewards ({type(reward).__name__}); give a "
+                "function of the reward instead."
             )
         missing = [value for value in values if value not in self.laws]
         if missing:

@@ -34,12 +34,14 @@ class FromScipy(DelayLaw):
     def _validate(self) -> None:
         if not all(hasattr(self.frozen, name) for name in ("cdf", "support", "dist")):
             raise InvalidParameter(
-                f"FromScipy: {self.frozen!r} is no frozen distribution of scipy.stats; give one, such as scipy.stats.expon(scale=100)."
+                f"FromScipy: {self.frozen!r} is no frozen distribution of scipy.stats; give one, such as "
+                "scipy.stats.expon(scale=100)."
             )
         low, high = (float(end) for end in self.frozen.support())
         if math.isnan(low) or math.isnan(high) or low < 0.0:
             raise InvalidParameter(
-                f"FromScipy: the distribution's support is [{low:g}, {high:g}]; a delay is >= 0, so give one on the numbers >= 0."
+                f"FromScipy: the distribution's support is [{low:g}, {high:g}]; a delay is >= 0, so give one on the "
+                "numbers >= 0."
             )
 
     @property

@@ -202,7 +202,8 @@ def fill_guide(laws: Laws, row: Any, horizon: Any, guide: Any) -> None:
 
 
 def with_guides(laws: Laws, roots: range, horizon: int) -> Laws:
-    """The same laws with guides for the first delay rows that draws start from, among ``roots`` and the rows by reward."""
+    """The same laws with guides for the first delay rows that draws start from, among ``roots`` and the rows by "
+    "reward."""
     guide, shift = laws.guide.copy(), laws.shift.copy()
     tables = [laws.whole]
     size = laws.whole.size

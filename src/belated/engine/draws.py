@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from belated.engine.encode import encode
 from belated.engine.draw import draw_delay, draw_reward
+from belated.engine.encode import encode
 from belated.engine.laws import NEVER
 from belated.kernel import entry, quietly
 from belated.problem import Problem
@@ -39,8 +39,8 @@ class Draws:
         self._laws = encode([problem], horizon, guided=guided)[0]
         words = seed_words(seed)
         with quietly():
-            self._key = run_key(words[0], words[1], run)
-            self._own = run_key(words[2], words[3], run)
+            self._key = tuple(np.uint64(part) for part in run_key(words[0], words[1], run))
+            self._own = tuple(np.uint64(part) for part in run_key(words[2], words[3], run))
 
     def pull(self, arm: int, rank: int) -> tuple[float, int | None]:
         """Reward and delay of an arm's pull number ``rank`` (0, 1, ...); the delay is None for never."""

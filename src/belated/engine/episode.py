@@ -22,7 +22,7 @@ from belated.rng import run_key, two_words
 class Setting(NamedTuple):
     """What a chunk of runs plays. Row p of the problems is for run p of the chunk, or for all if there is one row."""
 
-    laws: Laws  # rows of the rewards of arm 0, 1, ... of problem 0, 1, ..., then the rows of the delays likewise, then others
+    laws: Laws  # the rewards of the arms of problem 0, 1, ..., then their delays, then the rows that those lead to
     gap: npt.NDArray[np.float64]  # (problems, K)
     checkpoint: npt.NDArray[np.int64]  # (C,) rounds, ascending
     seed: npt.NDArray[np.uint64]  # (4,)
@@ -35,6 +35,7 @@ class Outcome(NamedTuple):
     """What a chunk of runs gives back; rows are runs."""
 
     curve: npt.NDArray[np.float64]  # (runs, C) pseudo-regret after each checkpoint
+    final: npt.NDArray[np.float64]  # (runs,) pseudo-regret at the horizon
     fate: npt.NDArray[np.int32]  # (runs, 3 K) of each arm's pulls, how many are KNOWN, LATE, LOST at the horizon
     eliminated_at: npt.NDArray[np.int32]  # (runs, K)
 
@@ -66,6 +67,7 @@ def play(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: 
             return STOPPED
         if status != FINISHED:
             return status
+        outcome.final[run] = _regret(setting.gap[run if setting.gap.shape[0] > 1 else 0], state)
         for arm in range(state.pulls.shape[0]):
             outcome.eliminated_at[run, arm] = np.int32(state.eliminated_at[arm])
         place[0] += 1

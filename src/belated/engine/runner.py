@@ -57,6 +57,7 @@ def _run_policy(policy: Policy, setting: Setting, runs: int, longest: int) -> Ou
     arms = setting.gap.shape[1]
     outcome = Outcome(
         curve=np.zeros((runs, setting.checkpoint.size)),
+        final=np.zeros(runs),
         fate=np.zeros((runs, 3 * arms), np.int32),
         eliminated_at=np.zeros((runs, arms), np.int32),
     )

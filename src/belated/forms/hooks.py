@@ -88,7 +88,7 @@ def enough(policy: Any, arm: Arm, phase: Any) -> Any:
 @inner
 def record_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> None:
     """Count a pull and tell the policy."""
-    state.pulls[arm] += 1.0
+    state.pulls[arm] += 1
     note_pull(policy, state, arm, rank, now)
     pulled(policy, state, arm, rank, now)
 

@@ -1,6 +1,6 @@
 """What a policy knows in one run: the same layout in the simulator, in a live bandit and on a GPU.
 
-Counts of pulls and answers are whole numbers held as float64, exact up to 2^53, because formulas divide by them.
+Formulas see counts as float64, exact up to 2^53.
 Numbers of arms are unsigned 32-bit: compiled code then needs no test for negative places, and mixed with signed numbers
 they stay whole."""
 
@@ -20,7 +20,7 @@ REGISTERS = 4
 class State(NamedTuple):
     """The state of K arms. Before round t it holds everything known by then and nothing else."""
 
-    pulls: npt.NDArray[np.float64]  # (K,) m: how often each arm was pulled
+    pulls: npt.NDArray[np.int64]  # (K,) m: how often each arm was pulled
     observed: npt.NDArray[np.float64]  # (K,) n: how many of these pulls were answered
     total: npt.NDArray[np.float64]  # (K,) S: sum of the answers, in the order of their arrival
     score: npt.NDArray[
@@ -61,7 +61,7 @@ def allocate(arms: int, shape: Shape) -> State:
     leaves = 1 << (arms - 1).bit_length() if shape.scored and arms >= shape.tree_from else 0
     listed = arms if shape.eliminates else 0
     return State(
-        pulls=np.zeros(arms),
+        pulls=np.zeros(arms, np.int64),
         observed=np.zeros(arms),
         total=np.zeros(arms),
         score=np.zeros(arms + 1 if shape.scored else 0),
@@ -79,7 +79,7 @@ def allocate(arms: int, shape: Shape) -> State:
 def reset(state: State) -> None:
     """The state before the first round; the key is left as it is."""
     for arm in range(state.pulls.shape[0]):
-        state.pulls[arm] = 0.0
+        state.pulls[arm] = 0
         state.observed[arm] = 0.0
         state.total[arm] = 0.0
         state.eliminated_at[arm] = -1
@@ -101,4 +101,6 @@ def reset(state: State) -> None:
 @inner
 def view(state: State, arm: Any, now: Any) -> Arm:
     """One arm as a formula sees it."""
-    return Arm(state.pulls[arm], state.observed[arm], state.total[arm], arm, state.pulls.shape[0], now, state.memory)
+    return Arm(
+        float(state.pulls[arm]), state.observed[arm], state.total[arm], arm, state.pulls.shape[0], now, state.memory
+    )

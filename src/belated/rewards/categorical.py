@@ -38,7 +38,8 @@ class Categorical(RewardLaw):
             object.__setattr__(self, name, checked)
         if len(self.values) != len(self.probabilities):
             raise InvalidParameter(
-                f"Categorical: {len(self.values)} values and {len(self.probabilities)} probabilities; give one probability for each value."
+                f"Categorical: {len(self.values)} values and {len(self.probabilities)} probabilities; give one "
+                "probability for each value."
             )
         outside = [v for v in self.values if not 0.0 <= v <= 1.0]
         if outside:
@@ -50,7 +51,8 @@ class Categorical(RewardLaw):
         total = math.fsum(self.probabilities)
         if min(self.probabilities) < 0.0 or abs(total - 1.0) > 1e-9:
             raise InvalidParameter(
-                f"Categorical: probabilities are {list(self.probabilities)}, their sum {total:.12g}; give numbers >= 0 with sum 1."
+                f"Categorical: probabilities are {list(self.probabilities)}, their sum {total:.12g}; give numbers >= "
+                "0 with sum 1."
             )
 
     @property
