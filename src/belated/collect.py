@@ -39,7 +39,8 @@ class Collector:
         self.block = BLOCK if self._kept < runs else 0
         self._curves = np.empty((count, self._kept, points))
         self._final = np.empty((count, runs))
-        self._fates = np.empty((3, count, runs, self.arms), np.int32)  # known, late, lost
+        self._pulls = np.empty((count, runs, self.arms), np.int32)
+        self._missing = np.empty((2, count, runs, self.arms), np.int32)  # late, lost
         self._eliminated_at = np.empty((count, runs, self.arms), np.int32)
         self._moments: dict[int, tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
         self._spans: dict[int, int] = {}
@@ -52,7 +53,8 @@ class Collector:
             kept = max(min(self._kept - first, runs), 0)
             self._curves[number, first : first + kept] = outcome.curve[:kept]
             self._final[number, rows] = outcome.final
-            self._fates[:, number, rows] = np.moveaxis(outcome.fate.reshape(runs, self.arms, 3), 2, 0)
+            self._pulls[number, rows] = outcome.pulls
+            self._missing[:, number, rows] = np.moveaxis(outcome.missing.reshape(runs, self.arms, 2), 2, 0)
             self._eliminated_at[number, rows] = outcome.eliminated_at
         if self.block:
             curves = np.array([outcome.curve for outcome in outcomes])
@@ -71,7 +73,8 @@ class Collector:
     def result(self, seconds: float) -> Result:
         """The result of the finished runs."""
         runs = self.finished
-        known, late, lost = self._fates[:, :, :runs]
+        pulls = self._pulls[:, :runs]
+        late, lost = self._missing[:, :, :runs]
         curves = self._curves[:, : min(self._kept, runs)]
         if self.block:
             mean, stderr = self._summed(runs)
@@ -91,8 +94,8 @@ class Collector:
             stderr=stderr,
             curves=curves,
             final=self._final[:, :runs],
-            pulls=known + late + lost,
-            observed=known,
+            pulls=pulls,
+            observed=pulls - late - lost,
             in_flight=late,
             lost=lost,
             eliminated_at=self._eliminated_at[:, :runs],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -56,20 +57,58 @@ def plot_sweep(
     runs: int,
     ax: Axes | None = None,
 ) -> Figure:
-    """Pseudo-regret at the horizon against one parameter, one line a policy."""
+    """Pseudo-regret at the horizon against one parameter, one line a policy; values that are no numbers stand side by
+    side."""
     with matplotlib.rc_context(STYLE):
         figure, axes = _canvas(ax)
+        numbers = values.dtype.kind in "iuf"
+        places = values if numbers else np.arange(values.size)
         for number, label in enumerate(labels):
-            curve(axes, number, label, values, mean[number], stderr[number], marker="o")
+            curve(axes, number, label, places, mean[number], stderr[number], marker="o", joined=numbers)
         axes.set_xlabel(name)
         axes.set_ylabel("pseudo-regret at the horizon")
-        _finish(axes, f"mean of {runs:,} runs, bands of {BAND:g} standard errors")
+        if numbers and _by_ratios(values):
+            axes.set_xscale("log")
+        _finish(axes, f"mean of {runs:,} runs, bands of {BAND:g} standard errors" if runs > 1 else "one run")
+        if not numbers:
+            axes.set_xticks(places, [str(value) for value in values])
+            axes.margins(x=0.2)
     return figure
 
 
-def curve(axes: Axes, number: int, label: str, x: Any, mean: Any, stderr: Any, marker: str | None = None) -> None:
-    """One policy's line and band."""
+def _by_ratios(values: np.ndarray[Any, Any]) -> bool:
+    """Whether values are spread over more than a decade, and more evenly by ratios than by differences."""
+    points = np.sort(values.astype(np.float64))
+    if points.size < 3 or points[0] <= 0.0 or points[-1] < 10.0 * points[0]:
+        return False
+    steps, ratios = np.diff(points), np.diff(np.log(points))
+    return bool(ratios.std() / ratios.mean() < steps.std() / steps.mean())
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Draw a figure into a file; the same figure gives the same bytes."""
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+
+
+def curve(
+    axes: Axes,
+    number: int,
+    label: str,
+    x: Any,
+    mean: Any,
+    stderr: Any,
+    marker: str | None = None,
+    joined: bool = True,
+) -> None:
+    """One policy's line and band; bars of the band's width where points are not ``joined``."""
     colour = COLOURS[number % len(COLOURS)]
+    width = BAND * np.nan_to_num(stderr)
+    if not joined:
+        axes.errorbar(
+            x, mean, width, color=colour, linestyle="none", marker=marker, markersize=5, capsize=3, label=label
+        )
+        return
     axes.plot(
         x,
         mean,
@@ -80,7 +119,6 @@ def curve(axes: Axes, number: int, label: str, x: Any, mean: Any, stderr: Any, m
         markersize=4,
         label=label,
     )
-    width = BAND * np.nan_to_num(stderr)
     axes.fill_between(x, mean - width, mean + width, color=colour, alpha=0.18, linewidth=0)
 
 

@@ -36,18 +36,19 @@ class Outcome(NamedTuple):
 
     curve: npt.NDArray[np.float64]  # (runs, C) pseudo-regret after each checkpoint
     final: npt.NDArray[np.float64]  # (runs,) pseudo-regret at the horizon
-    fate: npt.NDArray[np.int32]  # (runs, 3 K) of each arm's pulls, how many are KNOWN, LATE, LOST at the horizon
+    pulls: npt.NDArray[np.int32]  # (runs, K)
+    missing: npt.NDArray[np.int32]  # (runs, 2 K) of each arm's pulls, how many answers are LATE, LOST at the horizon
     eliminated_at: npt.NDArray[np.int32]  # (runs, K)
 
 
-KNOWN, LATE, LOST = range(3)
-"""Feedback at the horizon: there, still to come, never to come."""
+LATE, LOST = range(2)
+"""Feedback that is not there at the horizon: still to come, never to come."""
 
 FINISHED, NO_ROOM, STOPPED = range(3)
 """Why :func:`play` returned."""
 
 STRIDE = 2**20 - 1
-"""The stop sign is looked at where a round's number has none of these bits."""
+"""A span ends at the latest where a round's number has all of these bits, so that the stop sign is looked at."""
 
 
 def play(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, place: Any) -> Any:
@@ -56,7 +57,7 @@ def play(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: 
 
     NO_ROOM asks for a larger pool; nothing of the round at ``place`` has happened yet.
     """
-    while place[0] < outcome.fate.shape[0]:
+    while place[0] < outcome.pulls.shape[0]:
         run = place[0]
         if place[1] == 0:
             _begin(setting, state, flight, run)
@@ -69,6 +70,7 @@ def play(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: 
             return status
         outcome.final[run] = _regret(setting.gap[run if setting.gap.shape[0] > 1 else 0], state)
         for arm in range(state.pulls.shape[0]):
+            outcome.pulls[run, arm] = np.int32(state.pulls[arm])
             outcome.eliminated_at[run, arm] = np.int32(state.eliminated_at[arm])
         place[0] += 1
         place[1] = 0
@@ -84,46 +86,65 @@ def _begin(setting: Setting, state: State, flight: air.Flight, run: Any) -> None
 
 @inner
 def _go_on(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, place: Any) -> Any:
-    """Play on to the horizon, to the one arm left, or until something is wanted from outside."""
+    """Play on to the horizon, to the one arm left, or until something is wanted from outside.
+
+    Rounds are played in spans; all that does not happen in every round happens between two spans.
+    """
     run = place[0]
     problem = run if setting.gap.shape[0] > 1 else 0
-    arms = setting.gap.shape[1]
-    reward_row = np.uint32(problem * arms)
-    delay_row = np.uint32((setting.gap.shape[0] + problem) * arms)
-    landmark = setting.checkpoint[min(place[2], setting.checkpoint.shape[0] - 1)]
-    fate = outcome.fate[run]
-    key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
+    points = setting.checkpoint.shape[0]
     now = place[1]
     checkpoint = place[2]
     while now <= setting.horizon:
-        if not air.has_room(flight):
+        if not air.ready(flight, now):
             place[1] = now
             place[2] = checkpoint
             return NO_ROOM
-        _deliver(policy, state, flight, now)
-        arm = np.uint32(hooks.choose(policy, state, now))
-        if hooks.only_arm(policy, state) >= 0:
-            return _settle(setting, outcome, state, run, arm, now, checkpoint)
-        rank = np.int64(state.pulls[arm])
-        for_reward, for_delay = two_words(key_a, key_b, arm, rank)
-        reward = draw_reward(setting.laws, np.uint32(reward_row + arm), for_reward)
-        delay = draw_delay(setting.laws, np.uint32(delay_row + arm), reward, for_delay)
-        due = now + delay
-        fate[3 * arm + fate_of(due, delay, setting.horizon)] += 1
-        air.put(flight, arm, rank, now, due, reward, setting.horizon)
-        hooks.record_pull(policy, state, arm, rank, now)
-        if now == landmark:
+        until = min(setting.horizon, (now | STRIDE), air.last_round(flight, now))
+        if checkpoint < points:
+            until = min(until, setting.checkpoint[checkpoint])
+        now = _play_span(policy, setting, outcome, state, flight, run, now, until)
+        if now <= until:
+            return _settle(setting, outcome, state, np.uint32(hooks.only_arm(policy, state)), run, now, checkpoint)
+        if checkpoint < points and until == setting.checkpoint[checkpoint]:
             outcome.curve[run, checkpoint] = _regret(setting.gap[problem], state)
             checkpoint += 1
-            landmark = setting.checkpoint[min(checkpoint, setting.checkpoint.shape[0] - 1)]
-        if now & STRIDE == 0 and setting.stop[0] != 0:
+        if setting.stop[0] != 0:
             return STOPPED
-        now += 1
     return FINISHED
 
 
 @inner
-def _settle(setting: Setting, outcome: Outcome, state: State, run: Any, arm: Any, now: Any, checkpoint: Any) -> Any:
+def _play_span(
+    policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, run: Any, now: Any, until: Any
+) -> Any:
+    """Play the rounds from ``now`` to ``until``; the round after them, or the round from which one arm is left."""
+    problem = run if setting.gap.shape[0] > 1 else 0
+    arms = setting.gap.shape[1]
+    reward_row = np.uint32(problem * arms)
+    delay_row = np.uint32((setting.gap.shape[0] + problem) * arms)
+    missing = outcome.missing[run]
+    key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
+    while now <= until:
+        _deliver(policy, state, flight, now)
+        arm = np.uint32(hooks.choose(policy, state, now))
+        if hooks.only_arm(policy, state) >= 0:
+            return now
+        rank = state.pulls[arm]
+        for_reward, for_delay = two_words(key_a, key_b, arm, rank)
+        reward = draw_reward(setting.laws, np.uint32(reward_row + arm), for_reward)
+        delay = draw_delay(setting.laws, np.uint32(delay_row + arm), reward, for_delay)
+        due = now + delay
+        if due > setting.horizon:
+            missing[2 * arm + (LOST if delay == NEVER else LATE)] += 1
+        air.put(flight, arm, rank, now, due, reward, setting.horizon, hooks.reads_origin(policy))
+        hooks.record_pull(policy, state, arm, rank, now)
+        now += 1
+    return now
+
+
+@inner
+def _settle(setting: Setting, outcome: Outcome, state: State, arm: Any, run: Any, now: Any, checkpoint: Any) -> Any:
     """``arm`` is pulled in all rounds from ``now`` on: nothing is left to decide, only its feedback to count."""
     problem = run if setting.gap.shape[0] > 1 else 0
     before = state.pulls[arm]
@@ -142,33 +163,25 @@ def _count_rest(setting: Setting, outcome: Outcome, run: Any, problem: Any, arm:
     arms = setting.gap.shape[1]
     reward_row = np.uint32(problem * arms + arm)
     delay_row = np.uint32((setting.gap.shape[0] + problem) * arms + arm)
-    fate = outcome.fate[run]
+    missing = outcome.missing[run]
     if laws.kind[delay_row] == FIXED:
         delay = laws.lo[delay_row]
         rounds = setting.horizon - (now - 1)
-        late = min(delay, rounds) if delay != NEVER else 0
-        lost = rounds if delay == NEVER else 0
-        fate[3 * arm + KNOWN] += rounds - late - lost
-        fate[3 * arm + LATE] += late
-        fate[3 * arm + LOST] += lost
+        if delay == NEVER:
+            missing[2 * arm + LOST] += rounds
+        else:
+            missing[2 * arm + LATE] += min(delay, rounds)
         return
     key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
     while now <= setting.horizon:
         for_reward, for_delay = two_words(key_a, key_b, arm, rank)
         delay = draw_delay(laws, delay_row, draw_reward(laws, reward_row, for_reward), for_delay)
-        fate[3 * arm + fate_of(now + delay, delay, setting.horizon)] += 1
+        if now + delay > setting.horizon:
+            missing[2 * arm + (LOST if delay == NEVER else LATE)] += 1
         if now & STRIDE == 0 and setting.stop[0] != 0:
             return
         now += 1
         rank += 1
-
-
-@inner
-def fate_of(due: Any, delay: Any, horizon: Any) -> Any:
-    """KNOWN, LATE or LOST, without a branch."""
-    late = 1 if due > horizon else 0
-    never = 1 if delay == NEVER else 0
-    return late + never
 
 
 @inner
@@ -177,13 +190,14 @@ def _deliver(policy: Any, state: State, flight: air.Flight, now: Any) -> None:
     ``now``."""
     bucket, last = air.land(flight, now - 1)
     slot = bucket
+    count = 0
     while slot != last:
+        count += 1
         slot = flight.next[slot]
         rank = np.int64(flight.rank[slot])
-        hooks.record_answer(
-            policy, state, flight.arm[slot], flight.reward[slot], rank, np.int64(flight.pulled_at[slot]), now
-        )
-    air.give_back(flight, bucket, last)
+        pulled_at = np.int64(flight.pulled_at[slot])
+        hooks.record_answer(policy, state, flight.arm[slot], flight.reward[slot], rank, pulled_at, now)
+    air.give_back(flight, bucket, last, count)
 
 
 @inner

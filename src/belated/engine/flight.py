@@ -34,6 +34,7 @@ class Flight(NamedTuple):
 
     bits: int
     levels: int
+    free: npt.NDArray[np.int64]  # (1,) how many slots are free, where there are several levels
     last: npt.NDArray[np.uint32]  # (buckets + 1,) the last slot of each chain; of an empty one, the bucket's own
     next: npt.NDArray[np.uint32]
     arm: npt.NDArray[np.uint32]
@@ -51,20 +52,20 @@ def allocate(longest: int, horizon: int) -> Flight:
     if bits > ONE_LEVEL_BITS:
         bits, levels = BITS, -(-horizon.bit_length() // BITS)
     buckets = levels << bits
-    return Flight(bits, levels, np.zeros(buckets + 1, np.uint32), *_pool(2 * buckets + 2))
+    return Flight(bits, levels, np.zeros(1, np.int64), np.zeros(buckets + 1, np.uint32), *_pool(2 * buckets + 2))
 
 
 def grown(flight: Flight) -> Flight:
     """The same flight with a pool of twice the size; to be called when there is no room."""
     size = flight.next.size
     pool = _pool(2 * size)
-    for new, old in zip(pool, flight[3:], strict=True):
+    for new, old in zip(pool, flight[4:], strict=True):
         new[:size] = old
     free = flight.last.size - 1
     pool[0][size : 2 * size - 1] = np.arange(size + 1, 2 * size)
-    pool[0][2 * size - 1] = free
+    pool[0][2 * size - 1] = pool[0][free]
     pool[0][free] = size
-    return Flight(flight.bits, flight.levels, flight.last, *pool)
+    return Flight(flight.bits, flight.levels, flight.free + size, flight.last, *pool)
 
 
 def _pool(slots: int) -> tuple[Any, ...]:
@@ -82,35 +83,55 @@ def clear(flight: Flight) -> None:
         for slot in range(buckets, size - 1):
             flight.next[slot] = slot + 1
         flight.next[size - 1] = buckets
+        flight.free[0] = size - 1 - buckets
 
 
 @inner
-def has_room(flight: Flight) -> Any:
-    """Whether one more feedback fits into the pool; its chain of free slots ends at its head."""
-    free = flight.last.shape[0] - 1
-    return flight.levels == 1 or flight.next[free] != free
+def ready(flight: Flight, now: Any) -> Any:
+    """To be called before round ``now``, at least where :func:`last_round` says: whether there is room up to there.
+
+    At the beginning of a block of rounds, what waits for it on higher levels comes down.
+    """
+    if flight.levels == 1:
+        return True
+    size = 1 << flight.bits
+    if flight.free[0] < size:
+        return False
+    if (now - 1) & (size - 1) == 0:
+        _come_down(flight, now - 1)
+    return True
 
 
 @inner
-def put(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: Any, horizon: Any) -> None:
+def last_round(flight: Flight, now: Any) -> Any:
+    """The last round that may be played before :func:`ready` is called again."""
+    return ((now - 1) | ((1 << flight.bits) - 1)) + 1 if flight.levels > 1 else np.int64(2**62)
+
+
+@inner
+def put(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: Any, horizon: Any, origin: Any) -> None:
     """Feedback of round ``now`` takes off; it is known at the end of round ``due`` >= ``now``, if that matters."""
     buckets = flight.last.shape[0] - 1
     if flight.levels == 1:  # due rounds differ by less than the wheel's size: so do the pulls' rounds
         slot = np.uint32(buckets + 2 + (now & (buckets - 1)))
         bucket = np.uint32(due & (buckets - 1) if due < horizon else buckets)
+        tail = slot if due < horizon else np.uint32(buckets)  # nothing is kept of what will not matter
     else:
         if due >= horizon:
             return
         slot = np.uint32(flight.next[buckets])
         flight.next[buckets] = flight.next[slot]
+        flight.free[0] -= 1
         flight.due[slot] = due
         bucket = _bucket(flight, due, now - 1)
+        tail = slot
     flight.arm[slot] = arm
-    flight.rank[slot] = rank
-    flight.pulled_at[slot] = now
+    if origin:
+        flight.rank[slot] = rank
+        flight.pulled_at[slot] = now
     flight.reward[slot] = reward
     flight.next[flight.last[bucket]] = slot
-    flight.last[bucket] = slot
+    flight.last[bucket] = tail
 
 
 @inner
@@ -129,17 +150,16 @@ def land(flight: Flight, due: Any) -> Any:
     """(bucket, last slot) of all that is known at the end of round ``due``; the slots follow each other from
     ``next[bucket]`` to the last."""
     bucket = np.uint32(due & ((1 << flight.bits) - 1))
-    if bucket == 0 and flight.levels > 1:
-        _come_down(flight, due)
     last = flight.last[bucket]
     flight.last[bucket] = bucket
     return bucket, last
 
 
 @inner
-def give_back(flight: Flight, bucket: Any, last: Any) -> None:
+def give_back(flight: Flight, bucket: Any, last: Any, count: Any) -> None:
     """The slots of a chain that landed are free again."""
     if flight.levels > 1 and last != bucket:
+        flight.free[0] += count
         free = flight.last.shape[0] - 1
         flight.next[last] = flight.next[free]
         flight.next[free] = flight.next[bucket]

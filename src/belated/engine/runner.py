@@ -58,7 +58,8 @@ def _run_policy(policy: Policy, setting: Setting, runs: int, longest: int) -> Ou
     outcome = Outcome(
         curve=np.zeros((runs, setting.checkpoint.size)),
         final=np.zeros(runs),
-        fate=np.zeros((runs, 3 * arms), np.int32),
+        pulls=np.zeros((runs, arms), np.int32),
+        missing=np.zeros((runs, 2 * arms), np.int32),
         eliminated_at=np.zeros((runs, arms), np.int32),
     )
     state = allocate(arms, policy.shape())

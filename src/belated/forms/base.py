@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
@@ -117,6 +118,24 @@ POLICIES: Registry[Policy] = Registry("policy", "belated.policies")
 P = TypeVar("P", bound=Policy)
 
 
+def _yes(policy: Any) -> Any:
+    return True
+
+
+def _no(policy: Any) -> Any:
+    return False
+
+
+_BLIND = {Policy.note_answer, Policy.answered}
+"""Bodies of ``note_answer`` and ``answered`` that look at neither ``rank`` nor ``pulled_at``."""
+
+
+def blind(body: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: this body of ``answered`` looks at neither ``rank`` nor ``pulled_at``, which need not be kept then."""
+    _BLIND.add(body)
+    return body
+
+
 @dataclass_transform(frozen_default=True)
 def policy(cls: type[P]) -> type[P]:
     """Decorator of a concrete policy: a frozen dataclass, registered, with a ``Parameters`` type of its own.
@@ -133,6 +152,8 @@ def policy(cls: type[P]) -> type[P]:
         "owner": made,
     }
     # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
+    own = (made.note_answer, made.answered)
+    made.reads_origin = staticmethod(_no if all(body in _BLIND for body in own) else _yes)
     made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.Constants,), body)
     registered: type[P] = made
     return registered

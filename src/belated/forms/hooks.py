@@ -46,6 +46,11 @@ def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pul
 
 
 @dispatched
+def reads_origin(policy: Any) -> Any:
+    """Whether ``answered`` or ``note_answer`` may look at ``rank`` and ``pulled_at``; known from the registration on."""
+
+
+@dispatched
 def index(policy: Any, arm: Arm) -> Any:
     """Index policies: the number whose largest value wins."""
 

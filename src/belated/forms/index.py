@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from belated.forms import hooks
-from belated.forms.base import Policy
+from belated.forms.base import Policy, blind
 from belated.forms.state import Arm, Shape, State, view
 from belated.kernel import inner
 
@@ -121,5 +121,6 @@ class IndexPolicy(Policy):
             rescore(policy, state, arm, now)
 
     @staticmethod
+    @blind
     def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         rescore(policy, state, arm, now)

@@ -1,0 +1,52 @@
+# Everything that one does with the project. `make` alone lists it.
+# Needs Python 3.11 or later and make; all else goes into .venv.
+
+PYTHON ?= python3
+# Processes that run tests side by side.
+JOBS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help paper test lint bench docs pictures clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+paper: $(READY) ## one figure of the paper's kind, into out/paper (the paper's own figures are not there yet)
+	$(BIN)/python docs/scripts/paper.py out/paper
+
+test: $(READY) ## all tests: unit, contract, architecture, and every example of the documentation
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+lint: $(READY) ## style, types, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY) ## speed and memory against the limits, a C program and other libraries; writes docs/benchmarks.md
+	$(BIN)/python benchmarks/bench.py
+
+docs: $(READY) ## the documentation, into site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
+pictures: $(READY) ## the pictures of README and documentation
+	$(BIN)/python docs/scripts/pictures.py
+
+clean: ## remove what the commands made, but for the benchmarks' environments
+	rm -rf $(VENV) out site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './benchmarks/.venvs/*' -prune -exec rm -rf {} +
+
+# The environment, made anew when the project's dependencies change.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is too old or missing; give Python 3.11 or later, as in: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "$(PYTHON) cannot make an environment; install its venv module (Debian: python3-venv)"; exit 1; }
+	@echo "setting up $(VENV)"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test,lint,docs]'
+	@touch $@

@@ -1,0 +1,129 @@
+"""The pictures: ``make pictures``.
+
+regret.png, of the README and the front page: four settings, five policies, paired runs. Prints the numbers that it
+draws.
+tutorial.png: what the tutorial's own code draws.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from belated import Problem, Result, simulate
+from belated.delays import ByReward, DelayLaw, Fixed, PacketLoss
+from belated.figures import COLOURS, STYLE
+from belated.policies import UCB, OptimisticUCB, PhasedElimination, SuccessiveElimination, ThompsonSampling
+from belated.rewards import Bernoulli
+
+HERE = Path(__file__).parent
+ARMS = 10
+HORIZON = 20_000
+RUNS = 500
+INK = "#333333"
+POLICIES = (
+    UCB(confidence=1.0),
+    SuccessiveElimination(confidence=1.0),
+    PhasedElimination(confidence=1.0),
+    OptimisticUCB(confidence=1.0),
+    ThompsonSampling(),
+)
+SETTINGS: dict[str, tuple[DelayLaw, DelayLaw]] = {  # the delays of the best arm, and of the others
+    "every answer at once": (Fixed(0), Fixed(0)),
+    "every answer 500 rounds late": (Fixed(500), Fixed(500)),
+    "90 % of the best arm's answers lost": (PacketLoss(0.1), Fixed(0)),
+    "delays of 3,000 rounds that hide the best arm": (
+        ByReward({0: Fixed(0), 1: Fixed(3000)}),
+        ByReward({0: Fixed(3000), 1: Fixed(0)}),
+    ),
+}
+
+
+def family(best: DelayLaw, others: DelayLaw) -> Any:
+    """Return a family of problems: any one arm has mean 0.7, the gaps of the others are uniform in [0.1, 0.3]."""
+
+    def draw(rng: np.random.Generator) -> Problem:
+        gaps = rng.uniform(0.1, 0.3, ARMS)
+        gaps[rng.integers(ARMS)] = 0.0
+        return Problem([Bernoulli(0.7 - gap) for gap in gaps], [others if gap else best for gap in gaps])
+
+    return draw
+
+
+def panel(axes: Any, title: str, result: Result) -> None:
+    """Draw one setting: a line a policy, its name at the line's end."""
+    for number in range(len(result.labels)):
+        rounds, mean, width = (
+            np.concatenate([[0.0], part]) for part in (result.rounds, result.mean[number], 4 * result.stderr[number])
+        )
+        axes.plot(rounds, mean, color=COLOURS[number], linewidth=1.9)
+        axes.fill_between(rounds, mean - width, mean + width, color=COLOURS[number], alpha=0.16, linewidth=0)
+    top = 1.12 * float(result.mean.max())
+    axes.set(xlim=(0, HORIZON), ylim=(0, top))
+    for number, height in spread(result.mean[:, -1], 0.08 * top).items():
+        axes.annotate(
+            result.labels[number],
+            (HORIZON, result.mean[number, -1]),
+            xytext=(HORIZON * 1.025, height),
+            color=COLOURS[number],
+            fontsize=9,
+            va="center",
+            annotation_clip=False,
+        )
+    axes.set_title(title, loc="left", fontsize=10.5, color=INK, pad=8)
+    axes.grid(axis="x", visible=False)
+    axes.spines["left"].set_visible(False)
+    axes.spines["bottom"].set_color("#BBBBBB")
+    axes.tick_params(length=0, labelsize=8.5, labelcolor="#666666")
+    axes.xaxis.set_major_locator(MaxNLocator(2))
+    axes.yaxis.set_major_locator(MaxNLocator(4))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def spread(ends: Any, apart: float) -> dict[int, float]:
+    """Return a height for each label: near its line's end, and not over another label."""
+    heights: dict[int, float] = {}
+    floor = -np.inf
+    for number in np.argsort(ends):
+        floor = heights[int(number)] = max(float(ends[number]), floor + apart)
+    return heights
+
+
+def picture() -> Figure:
+    """Simulate all settings and draw them side by side."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(11.0, 6.2), dpi=160, layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1, wspace=0.06, hspace=0.05)
+        for axes, (title, delays) in zip(figure.subplots(2, 2).flat, SETTINGS.items(), strict=True):
+            result = simulate(family(*delays), POLICIES, horizon=HORIZON, runs=RUNS, seed=0)
+            ends = zip(result.labels, result.mean[:, -1], result.stderr[:, -1], strict=True)
+            print(title, "; ".join(f"{label} {mean:.0f} ({error:.0f})" for label, mean, error in ends), sep=": ")
+            panel(axes, title, result)
+        figure.supxlabel("round", fontsize=9.5, color="#666666")
+        figure.supylabel("pseudo-regret", fontsize=9.5, color="#666666")
+    return figure
+
+
+def tutorial() -> Figure:
+    """Run the tutorial's code up to its plot."""
+    text = (HERE.parent / "tutorial.md").read_text().partition("result.plot()")[0]
+    namespace: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        if ">>>" not in block:
+            exec(block, namespace)
+    figure: Figure = namespace["result"].plot()
+    return figure
+
+
+if __name__ == "__main__":
+    target = HERE.parent / "images"
+    target.mkdir(exist_ok=True)
+    tutorial().savefig(target / "tutorial.png")
+    picture().savefig(target / "regret.png")

@@ -1,0 +1,156 @@
+"""What the documentation takes from the code when it is built: laws, policies and errors from their registries, the
+command line's help from the command line; and formulas as MathML, so that the pages load nothing from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import griffe
+from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
+
+from belated import errors
+from belated.delays.base import DELAYS
+from belated.domains import parameters_of
+from belated.forms.base import POLICIES
+from belated.rewards.base import REWARDS
+
+ROOT = Path(__file__).parent.parent.parent
+ROLE = re.compile(r":\w+:`~?([^`]+)`")
+MARKER = re.compile(r"^<!-- generated: (\w+)(?: (.*?))? -->$", re.MULTILINE)
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+
+
+# ---- docstrings as Markdown ----
+
+
+def prose(text: str) -> str:
+    """Return a docstring as Markdown: doctests and drawings fenced, references as code."""
+    lines: list[str] = []
+    fenced = None
+    for line in text.splitlines():
+        if fenced is None and line.startswith(">>>"):
+            fenced = "doctest"
+            lines.append("```pycon")
+        elif fenced == "doctest" and not line.strip():
+            lines.append("```")
+            fenced = None
+        lines.append(line)
+    if fenced:
+        lines.append("```")
+    return ROLE.sub(lambda match: f"`{match[1].rpartition('.')[2]}`", "\n".join(lines))
+
+
+class Docstrings(griffe.Extension):
+    """Docstrings as :func:`prose` has them."""
+
+    def on_object(self, *, obj: Any, **_: Any) -> None:
+        if obj.docstring is not None:
+            obj.docstring.value = prose(inspect.cleandoc(obj.docstring.value))
+
+
+# ---- what is generated ----
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, [":--"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def parameters(cls: Any) -> str:
+    """Return the table of a class's parameters."""
+    rows = [
+        [
+            f"`{parameter.name}`",
+            parameter.domain.describe() if parameter.domain is not None else "see above",
+            "" if parameter.required else f"`{parameter.default!r}`",
+        ]
+        for parameter in parameters_of(cls)
+    ]
+    return table(["parameter", "what it may be", "default"], rows) if rows else "No parameters."
+
+
+def entry(cls: Any, call: str) -> str:
+    """Return the section of a law or policy."""
+    label = f' <small>"{cls.label}"</small>' if hasattr(cls, "label") else ""
+    parts = [f"### {cls.__name__}{label} {{ #{call}.{cls.__name__} }}", f"`{cls.formula}`"]
+    return "\n\n".join([*parts, prose(inspect.getdoc(cls) or ""), parameters(cls)])
+
+
+def overview(registry: Any, call: str) -> str:
+    """Return a table of all classes of a registry, each with its formula."""
+    rows = [[f"[{name}](#{call}.{name})", f"`{cls.formula}`"] for name, cls in registry.items()]
+    return table(["", "in one line"], rows)
+
+
+def registry_page(registry: Any, call: str) -> str:
+    """Return the overview and the sections of a registry."""
+    return "\n\n".join([overview(registry, call), *(entry(cls, call) for cls in registry.values())])
+
+
+def errors_page() -> str:
+    """Return the tree of errors as the module draws it."""
+    drawing = (errors.__doc__ or "").partition("::\n")[2]
+    tree = [line[4:] for line in drawing.splitlines() if not line or line.startswith("    ")]
+    return "```text\n" + "\n".join(tree).strip("\n") + "\n```"
+
+
+def command_help(arguments: str | None) -> str:
+    """Return what ``belated ... --help`` prints."""
+    if importlib.util.find_spec("belated.cli") is None:
+        return "*This version has no command line.*"
+    command = [sys.executable, "-m", "belated", *(arguments or "").split(), "--help"]
+    env = {**os.environ, "COLUMNS": "90", "NO_COLOR": "1", "TERM": "dumb"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    text = done.stdout.replace("Usage: python -m belated", "Usage: belated")
+    return "```text\n" + "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n```"
+
+
+def root_file(name: str) -> str:
+    """Return a page of the project's root, its links as seen from the documentation."""
+    return (ROOT / name).read_text().replace("](docs/", "](")
+
+
+def generated(match: re.Match[str]) -> str:
+    """Return what stands in place of a marker."""
+    made = {
+        "policies": lambda: registry_page(POLICIES, "policies"),
+        "rewards": lambda: registry_page(REWARDS, "rewards"),
+        "delays": lambda: registry_page(DELAYS, "delays"),
+        "errors": errors_page,
+        "file": lambda: root_file(match[2]),
+        "help": lambda: command_help(match[2]),
+    }
+    return made[match[1]]()
+
+
+# ---- called by MkDocs ----
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill in what is generated."""
+    return MARKER.sub(generated, markdown)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Refuse a page that would load something from elsewhere."""
+    foreign = re.findall(r'<(?:script|img|link|iframe)\b[^>]*(?:src|href)="(?:https?:)?//[^"]*"[^>]*>', output)
+    if foreign:
+        raise PluginError(f"{page.file.src_path} loads from elsewhere: {foreign}")
+    return output
+
+
+def on_page_content(html_text: str, **_: Any) -> str:
+    """Turn formulas into MathML."""
+    return FORMULA.sub(
+        lambda match: convert(html.unescape(match[2]), display="inline" if match[1] == "span" else "block"), html_text
+    )

@@ -1,0 +1,184 @@
+"""What ``--help`` says: the form of a file, with examples that work."""
+
+from __future__ import annotations
+
+import re
+
+from rich.markup import escape
+
+MINIMAL = """\
+horizon = 3000
+
+[problem]
+rewards = [{law = "Bernoulli", mean = 0.4}, {law = "Bernoulli", mean = 0.6}]
+delays = {law = "Fixed", rounds = 50}
+
+[[policies]]
+policy = "UCB"
+"""
+
+COMPLETE = """\
+horizon = 20_000      # rounds of a run
+runs = 100            # independent runs (100 if left out)
+seed = 0              # the same seed gives the same bits (0)
+checkpoints = 100     # points of a curve, or a list of rounds (100)
+out = "out/example"   # folder for the files (out/NAME OF THE FILE)
+
+[problem]
+# One law for each arm. "repeat" copies an arm; {uniform = [low, high]} in
+# place of a number draws it anew for each run (and for each copy).
+rewards = [
+  {law = "Bernoulli", mean = 0.8},
+  {law = "Bernoulli", mean = {uniform = [0.25, 0.75]}, repeat = 9},
+]
+# One delay law for all arms, or a list with one for each.
+delays = [
+  {law = "PacketLoss", observed = 0.1},
+  {law = "Fixed", rounds = 200, repeat = 9},
+]
+
+[[policies]]          # a section for each policy
+policy = "SuccessiveElimination"
+confidence = 1.0
+
+[[policies]]
+policy = "PhasedElimination"
+confidence = 1.0
+"""
+
+SHORTER = """\
+# Bernoulli arms, the first is best:
+rewards = {best = 0.6, gap = 0.1, arms = 10}
+# Ten arms alike:
+rewards = {law = "Beta", a = 2.0, b = 6.0, repeat = 10}
+# Delays that depend on the reward:
+delays.law = "ByReward"
+delays.laws.0 = {law = "Never"}
+delays.laws.1 = {law = "Fixed", rounds = 500}
+# Instead of both, your own function from a numpy.random.Generator to a
+# belated.Problem, in a module beside the file. (Your own policy or law is
+# "my_module:ClassName".)
+family = "my_module:function"
+"""
+
+SWEPT = """\
+horizon = 20_000
+runs = 100
+
+[problem]
+rewards = {best = 0.6, gap = 0.1, arms = 10}
+delays = {law = "Fixed", rounds = 200}
+
+[[policies]]
+policy = "UCB"
+confidence = 1.0
+
+[[policies]]
+policy = "SuccessiveElimination"
+confidence = 1.0
+
+[sweep]
+key = "problem.delays.rounds"
+values = {from = 0, to = 500, steps = 11}
+name = "delay in rounds"   # in table and plot (the key if left out)
+"""
+
+KEYS_TO_SWEEP = (
+    ("problem.rewards.gap", "[0.05, 0.1, 0.2]"),
+    ("problem.rewards.arms", "[2, 5, 10, 20, 50]"),
+    ("problem.delays[1].alpha", "{from = 0.2, to = 1.0, steps = 5}"),
+    ("policies[0].confidence", '{from = 0.1, to = 10.0, steps = 9, scale = "log"}'),
+    ("policies[*].confidence", "[0.5, 1.0, 2.0]   (in all policies at once)"),
+    ("problem.delays.law", '["Geometric", "Poisson"]'),
+    ("horizon", "[1000, 10_000, 100_000]"),
+)
+
+
+def toml(text: str) -> str:
+    """TOML as rich markup: keys, text and comments told apart."""
+    lines = []
+    for line in text.rstrip().splitlines():
+        code, mark, comment = line.partition("#")
+        shown = re.sub(r'("[^"]*")', r"[green]\1[/green]", escape(code))
+        shown = re.sub(r"^(\s*)([\w.]+)( =)", r"\1[cyan]\2[/cyan]\3", shown)
+        if code.startswith("["):
+            shown = f"[bold]{escape(code)}[/bold]"
+        lines.append(f"  {shown}[dim]{escape(mark + comment)}[/dim]" if mark else f"  {shown}")
+    return "\n".join(lines)
+
+
+def shell(*lines: str) -> str:
+    """Commands as rich markup."""
+    return "\n".join(f"  [bold]{escape(line)}[/bold]" for line in lines)
+
+
+def _help(first: str, *rest: str) -> str:
+    """A help text; all but the first paragraph would be dim otherwise."""
+    return "\n\n".join([first, *(f"[not dim]{part}[/not dim]" for part in rest)])
+
+
+EXITS = "Exit status: 0 fine, 2 a mistake in file or options, 130 interrupted."
+
+APP = _help(
+    "Bandits whose feedback comes late, or never: simulate them from a file.",
+    "A file says what is played: a problem (arms with rewards and delays) and\npolicies.",
+    toml(MINIMAL),
+    "Save this as first.toml, and play it:",
+    shell("belated simulate first.toml"),
+    "The whole form of a file, with a complete example: [bold]belated simulate --help[/bold]\n"
+    "What can stand in it: [bold]belated policies[/bold], [bold]belated laws[/bold]\n"
+    "Regret against a delay, a gap, ...: [bold]belated sweep --help[/bold]",
+)
+
+POLICIES = _help(
+    "List the policies: formulas, parameters; or tell about one.",
+    shell("belated policies", "belated policies SuccessiveElimination", "belated policies OPSE"),
+)
+
+LAWS = _help(
+    "List the laws of rewards and delays: formulas, parameters; or tell about one.",
+    shell("belated laws", "belated laws Pareto"),
+)
+
+SIMULATE = _help(
+    "Play what a file says, and write a result, a table and a plot.",
+    shell(
+        "belated simulate first.toml",
+        "belated simulate first.toml --runs 1000 --seed 7 --out out/more",
+    ),
+    "A minimal file:",
+    toml(MINIMAL),
+    "All that a file may say (names: belated policies, belated laws):",
+    toml(COMPLETE),
+    "Other ways to write a problem:",
+    toml(SHORTER),
+    "In the folder: result.npz (all arrays, and what they came from; belated.Result\n"
+    "has load for it), regret.csv (the curves), regret.png and regret.svg. They\n"
+    "replace files of the same names. Ctrl-C keeps the runs that are finished.",
+    "All policies of a run meet the same rewards and delays, so the differences in\nthe table are paired.",
+    EXITS,
+)
+
+SWEEP = _help(
+    "Regret against one key of a file: the delay, the gap, the number of arms, ...",
+    shell("belated sweep delays.toml", "belated sweep delays.toml --runs 20 --out out/quick"),
+    "A file as for belated simulate, with a section [bold]" + escape("[sweep]") + "[/bold]:",
+    toml(SWEPT),
+    "Keys are joined by dots, places in a list count from 0:",
+    "\n".join(f"  [green]{escape(key):<24}[/green]  {escape(values)}" for key, values in KEYS_TO_SWEEP),
+    "Values between whole ends are whole; write 0.0 and 1.0 for decimals. All\n"
+    "values have the same seed, so that they are paired run by run.",
+    "In the folder: sweep.csv, sweep.png, sweep.svg, and in results/ a result for\n"
+    "each value. They replace those that are there. Ctrl-C keeps the values that\n"
+    "are finished.",
+    EXITS,
+)
+
+PLOT = _help(
+    "Draw a saved result again.",
+    shell(
+        "belated plot out/first",
+        "belated plot out/first/result.npz --out regret.pdf",
+        "belated plot out/delays --out sweep.svg",
+    ),
+)

@@ -1,0 +1,56 @@
+"""Output that appears whole: files are written aside, and moved into their folder together."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from belated.errors import ConfigurationError
+
+
+class Stage:
+    """A folder for output. Nothing in it changes before :meth:`commit`; what is there is then replaced, file by file,
+    each in one step."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._made = not folder.exists()
+
+    def __enter__(self) -> Self:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._aside = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=self.folder))
+        except FileExistsError:
+            raise ConfigurationError(f"out is {str(self.folder)!r}, which is a file; give a folder.") from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"out is {str(self.folder)!r}, which cannot be written: {error.strerror}. Give another folder."
+            ) from None
+        return self
+
+    def path(self, name: str) -> Path:
+        """Where to write the file of this name until it is moved."""
+        path = self._aside / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def commit(self) -> list[str]:
+        """Move all that was written into the folder; the names."""
+        names = sorted(path.name for path in self._aside.iterdir())
+        for name in names:
+            target = self.folder / name
+            if target.is_dir():  # no folder can take the place of another in one step
+                os.replace(target, self._aside / f"{name}.before")
+            os.replace(self._aside / name, target)
+        return names
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self._aside, ignore_errors=True)
+        if self._made and not any(self.folder.iterdir()):
+            self.folder.rmdir()

@@ -1,0 +1,132 @@
+"""The tables that end a simulation or a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from belated.cli.numbers import give_or_take, many, seconds, share, short
+from belated.errors import BelatedError
+from belated.problem import Problem
+from belated.result import Result
+from belated.rng import family_generator
+
+if TYPE_CHECKING:
+    from belated.sweep import Sweep
+
+LOOKED_AT = 1000
+"""Runs of a family that are drawn again to know which arm was best."""
+
+
+def heading(name: str, result: Result, same_horizon: bool = True) -> Text:
+    """What was played, in a line."""
+    manifest = result.manifest
+    parts = [many(result.pulls.shape[2], "arm"), many(result.runs, "run"), f"seed {manifest.seed}"]
+    if same_horizon:
+        parts.insert(1, f"T = {manifest.horizon:,}")
+    return Text.assemble(("\n" + name, "bold"), ("  " + ", ".join(parts), "dim"))
+
+
+def _table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
+
+
+def summary(result: Result, width: int = 80) -> Table:
+    """One row a policy: regret at the horizon, paired difference to the best policy, where pulls and feedback went; the
+    last only where there is room."""
+    table = _table()
+    several = len(result.labels) > 1
+    room = 4 if width >= 72 else 1 if width >= 56 else 0
+    longest = max(map(len, result.labels))
+    table.add_column("policy", overflow="fold", style="bold", min_width=min(longest, 14))
+    table.add_column("regret at T", justify="right", no_wrap=True)
+    if several:
+        table.add_column("above the best", justify="right", no_wrap=True)
+    for name in ("best\narm", "ob-\nserved", "in\nflight", "lost")[:room]:
+        table.add_column(name, justify="right", no_wrap=True)
+    final = result.final.mean(axis=1)
+    best = int(np.argmin(final))
+    share_of_best = best_arm_pulls(result)
+    for row, label in enumerate(result.labels):
+        cells = [label, give_or_take(final[row], _stderr(result.final[row]))]
+        if several:
+            cells.append("best" if row == best else _apart(result, row, best))
+        pulls = float(result.pulls[row].sum(dtype=np.int64))
+        counts = [result.observed, result.in_flight, result.lost]
+        shares = [share(*share_of_best[row]) if share_of_best is not None else "?"]
+        shares += [share(float(count[row].sum(dtype=np.int64)), pulls) for count in counts]
+        table.add_row(*cells, *shares[:room], style="green" if several and row == best else "")
+    return table
+
+
+def _apart(result: Result, row: int, best: int) -> str:
+    """How far a policy is above the best one, paired run by run, and their ratio."""
+    apart = result.difference(row, best)
+    least = float(result.final[best].mean())
+    text = give_or_take(apart.mean, apart.stderr, "+")
+    if least <= 0.0:
+        return text
+    ratio = float(result.final[row].mean()) / least
+    return f"{text}, {f'{ratio:,.0f}' if ratio >= 10 else f'{ratio:.2f}'}x"
+
+
+def _stderr(values: npt.NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
+
+
+def best_arm_pulls(result: Result) -> list[tuple[float, float]] | None:
+    """For each policy, the pulls of an arm with the best mean, and all pulls, of the first runs; None where the problem
+    cannot be made anew."""
+    try:
+        problem = (result.source or result.manifest.source())[0]
+    except BelatedError:
+        return None
+    if isinstance(problem, Problem):
+        pulls, best = result.pulls, np.broadcast_to(problem.gaps == 0.0, result.pulls.shape[1:])
+    else:
+        runs = min(result.runs, LOOKED_AT)
+        drawn = [problem(family_generator(result.manifest.seed, run)).gaps == 0.0 for run in range(runs)]
+        pulls, best = result.pulls[:, :runs], np.array(drawn)
+    return [(float(row[best].sum(dtype=np.int64)), float(row.sum(dtype=np.int64))) for row in pulls]
+
+
+def sweep_table(sweep: Sweep) -> Table:
+    """One row a value, one column a policy; the least regret of a row stands out."""
+    table = _table()
+    table.add_column(sweep.name, justify="right", style="bold", overflow="fold")
+    for label in sweep.labels:
+        table.add_column(label, justify="right", overflow="fold")
+    least = sweep.mean.argmin(axis=0)
+    for place, value in enumerate(sweep.values):
+        cells = [
+            Text(
+                give_or_take(sweep.mean[row, place], sweep.stderr[row, place]),
+                style="green" if row == least[place] and len(sweep.labels) > 1 else "",
+            )
+            for row in range(len(sweep.labels))
+        ]
+        table.add_row(f"{value:,}" if isinstance(value, int) else str(value), *cells)
+    return table
+
+
+def pace(results: Sequence[Result]) -> str:
+    """How much was played, in what time; and how the table is to be read."""
+    rounds = sum(result.runs * result.horizon * len(result.labels) for result in results)
+    spent = sum(result.manifest.seconds for result in results)
+    return (
+        f"{short(rounds)} rounds in {seconds(spent)}, {short(rounds / max(spent, 1e-9))} rounds/s; ± one standard error"
+    )
+
+
+def caution(result: Result) -> str:
+    """What the table does not show exactly."""
+    problem = result.source[0] if result.source is not None else None
+    if result.runs <= LOOKED_AT or isinstance(problem, Problem):
+        return ""
+    return f"; best arm: of the first {LOOKED_AT:,} runs"

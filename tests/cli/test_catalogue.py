@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from belated.cli.catalogue import written
+from belated.delays.base import DELAYS
+from belated.domains import parameters_of
+from belated.forms.base import POLICIES
+from belated.rewards.base import REWARDS
+from belated.spec import read_delay, read_policy, read_reward
+
+LAWS = [("rewards", name, cls) for name, cls in REWARDS.items()] + [("delays", n, c) for n, c in DELAYS.items()]
+IN_FILES = {"FromScipy": {"distribution"}, "Mixture": {"parts"}, "ByReward": {"laws", "cells"}}
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def block(text: str, name: str) -> str:
+    """What stands under a name, up to the next empty line."""
+    return next(part for part in re.split(r"\n\s*\n", text) if part.startswith(f"{name} "))
+
+
+def test_policies_tells_all_there_is(call: Callable[..., Any]) -> None:
+    text = call("policies").stdout
+    everyone = block(text, "all")
+    for name, cls in POLICIES.items():
+        shown = block(text, cls.label)
+        assert name in shown
+        assert cls.formula in squeezed(shown.replace(name, "") if name != cls.label else shown)
+        for parameter in parameters_of(cls):
+            assert parameter.name in shown + everyone
+    assert "alpha a number > 0" in squeezed(block(text, "PatientBandits"))
+    assert "delta a number in (0, 1] default 0.05" in squeezed(block(text, "UCB"))
+    assert "confidence a number > 0 may be left out" in squeezed(block(text, "UCB"))
+
+
+def test_laws_tells_all_there_is(call: Callable[..., Any]) -> None:
+    rewards, delays = call("laws").stdout.split("Delay laws")
+    for part, registry in ((rewards, REWARDS), (delays, DELAYS)):
+        for name, cls in registry.items():
+            shown = block(part, name)
+            assert cls.formula in squeezed(shown)
+            for parameter in IN_FILES.get(name) or {one.name for one in parameters_of(cls)}:
+                assert re.search(rf"\b{parameter}\b", shown)
+    assert "scale a number > 0 default 1" in squeezed(block(delays, "Pareto"))
+    assert "no parameters" in block(delays, "Never")
+
+
+@pytest.mark.parametrize("command", ["policies", "laws"])
+def test_lists_fit_80_columns_and_have_no_colours_in_a_pipe(process: Callable[..., Any], command: str) -> None:
+    done = process(command)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_lists_have_colours_where_they_are_wanted(process: Callable[..., Any], environment: dict[str, str]) -> None:
+    environment["FORCE_COLOR"] = "1"
+    assert "\x1b[" in process("policies").stdout
+
+
+@pytest.mark.parametrize("name", ["OPSE", "opse", "OptimisticPessimisticElimination"])
+def test_one_policy_by_name_or_label(call: Callable[..., Any], name: str) -> None:
+    text = squeezed(call("policies", name).stdout)
+    assert "stay valid when the delay depends on the reward" in text
+    assert '[[policies]] policy = "OptimisticPessimisticElimination" confidence = 0.5' in text
+    assert ">>>" not in text
+    assert "``" not in text
+
+
+def test_a_name_of_both_kinds_shows_both(call: Callable[..., Any]) -> None:
+    text = call("laws", "uniform").stdout
+    assert "Uniform  reward law" in text
+    assert "Uniform  delay law" in text
+
+
+@pytest.mark.parametrize(("kind", "name", "cls"), LAWS, ids=lambda part: part if isinstance(part, str) else "")
+def test_how_a_law_is_written_can_be_read(call: Callable[..., Any], kind: str, name: str, cls: Any) -> None:
+    line = written("law", cls)
+    assert squeezed(line) in squeezed(call("laws", name).stdout)
+    data = tomllib.loads(f"law = {line}")["law"]
+    law = read_reward(data, "law") if kind == "rewards" else read_delay(data, "law")
+    assert type(law) is cls
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_how_a_policy_is_written_can_be_read(call: Callable[..., Any], name: str) -> None:
+    text = written("policy", POLICIES[name])
+    assert squeezed(text) in squeezed(call("policies", name).stdout)
+    assert type(read_policy(tomllib.loads(text)["policies"][0])) is POLICIES[name]
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "meant"), [("policies", "UBC", "'UCB'"), ("laws", "paretto", "'Pareto'"), ("laws", "UCB", "")]
+)
+def test_an_unknown_name(call: Callable[..., Any], command: str, name: str, meant: str) -> None:
+    result = call(command, name)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: {name!r} is no ")
+    assert ("Did you mean" in result.stderr) == bool(meant)
+    assert meant in result.stderr

@@ -1,0 +1,137 @@
+"""Ctrl-C in the middle, in a process of its own with a terminal for the bar."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from belated import Result
+
+pty = pytest.importorskip("pty", reason="needs a terminal that a test can make")
+
+ENDLESS = """\
+horizon = 2000
+runs = 500_000
+out = "made"
+
+[problem]
+rewards = {best = 0.6, gap = 0.1, arms = 10}
+delays = {law = "Fixed", rounds = 0}
+
+[[policies]]
+policy = "UCB"
+confidence = 1.0
+"""
+
+
+class Watched:
+    """A command whose error output is a terminal."""
+
+    def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
+        self._seen = ""
+        self._master, worker = pty.openpty()
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "belated", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=worker,
+            text=True,
+            env={**environment, "TERM": "xterm"},
+        )
+        os.close(worker)
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                piece = os.read(self._master, 4096)
+            except OSError:  # the other end is closed
+                return
+            if not piece:
+                return
+            self._seen += piece.decode(errors="replace")
+
+    @property
+    def seen(self) -> str:
+        """What came so far, without colours and moves of the cursor."""
+        return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", self._seen)
+
+    def wait_for(self, good: Callable[[str], bool]) -> None:
+        deadline = time.monotonic() + 240.0
+        while not good(self.seen):
+            assert self.child.poll() is None, f"it ended by itself: {self.seen}"
+            assert time.monotonic() < deadline, f"nothing came: {self.seen}"
+            time.sleep(0.02)
+
+    def interrupt(self, times: int = 1) -> tuple[int, str]:
+        for _ in range(times):
+            self.child.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        output, _ = self.child.communicate(timeout=120)
+        self._reader.join(timeout=10)
+        os.close(self._master)
+        return self.child.returncode, output
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_simulation_keeps_the_finished_runs(environment: dict[str, str], tmp_path: Path, times: int) -> None:
+    (tmp_path / "endless.toml").write_text(ENDLESS)
+    watched = Watched(["simulate", "endless.toml"], environment)
+    watched.wait_for(lambda seen: "rounds/s" in seen)
+    status, output = watched.interrupt(times)
+    assert status == 130, watched.seen
+    assert "Traceback" not in watched.seen
+    found = re.search(r"interrupted after ([\d,]+) of 500,000 runs; the finished runs are in made", watched.seen)
+    assert found is not None, watched.seen
+    runs = int(found[1].replace(",", ""))
+    result = Result.load("made/result.npz")
+    assert 0 < result.runs == runs < 500_000
+    assert f"{runs:,} runs" in output
+    assert set(pandas.read_csv("made/regret.csv")["runs"]) == {runs}
+    assert sorted(path.name for path in Path("made").iterdir()) == [
+        "regret.csv",
+        "regret.png",
+        "regret.svg",
+        "result.npz",
+    ]
+
+
+def test_the_bar_tells_pace_and_time_left(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "endless.toml").write_text(ENDLESS)
+    watched = Watched(["simulate", "endless.toml"], environment)
+    watched.wait_for(lambda seen: re.search(r"simulating.*\d%.* [kMG] rounds/s, \d.* left", seen) is not None)
+    assert watched.interrupt()[0] == 130
+
+
+def test_quiet_shows_no_bar(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(ENDLESS.replace("500_000", "20"))
+    watched = Watched(["simulate", "short.toml", "--quiet"], environment)
+    output, _ = watched.child.communicate(timeout=240)
+    assert (watched.child.returncode, output, watched.seen) == (0, "", "")
+
+
+def test_a_sweep_keeps_the_finished_values(environment: dict[str, str], tmp_path: Path) -> None:
+    values = '[sweep]\nkey = "problem.delays.rounds"\nvalues = {from = 0, to = 999, steps = 1000}\n'
+    (tmp_path / "endless.toml").write_text(ENDLESS.replace("500_000", "200") + values)
+    watched = Watched(["sweep", "endless.toml"], environment)
+    percents: Any = re.compile(r"(\d+)%")
+    watched.wait_for(lambda seen: any(int(one) >= 1 for one in percents.findall(seen)))
+    status, _ = watched.interrupt()
+    assert status == 130, watched.seen
+    found = re.search(r"interrupted after (\d+) of 1000 values; the finished values are in made", watched.seen)
+    assert found is not None, watched.seen
+    count = int(found[1])
+    assert 0 < count < 1000
+    assert len(list(Path("made/results").iterdir())) == count
+    assert pandas.read_csv("made/sweep.csv")["value"].tolist() == list(range(count))

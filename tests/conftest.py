@@ -1,0 +1,13 @@
+"""Settings of the whole suite: hypothesis without chance, and the paths that subprocesses need."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+
+settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
+settings.register_profile("explore", max_examples=2000, print_blob=True, **_COMMON)  # HYPOTHESIS_PROFILE=explore
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -1,0 +1,187 @@
+"""The examples of the documentation: fenced blocks of a page, and how each kind is run.
+
+- ``python`` runs; one with ``>>>`` is a doctest, its output is compared;
+- ``python title="name.py"`` and ``toml title="name.toml"`` are files that later blocks use;
+- ``console`` holds commands after ``$``; ``belated ...`` and ``python FILE.py`` run and must succeed, the rest are for
+  readers.
+
+The blocks of a page run in order, in one namespace and one folder of their own, which has the project's ``examples``.
+
+    python tests/docs/pages.py [PAGE ...]       bring the outputs in the pages up to date
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent.parent
+FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)\n\1```$", re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block."""
+
+    page: str
+    line: int
+    language: str
+    title: str | None
+    text: str
+
+
+def pages() -> list[Path]:
+    """Every page that a reader may try things from."""
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """The blocks of a page, in order."""
+    text = page.read_text()
+    found = []
+    for match in FENCE.finditer(text):
+        indent, language, rest, body = match.groups()
+        title = re.search(r'title="([^"]+)"', rest)
+        body = "\n".join(line.removeprefix(indent) for line in body.split("\n"))
+        line = text.count("\n", 0, match.start()) + 1
+        found.append(Block(name_of(page), line, language, title[1] if title else None, body))
+    return found
+
+
+def run(block: Block, namespace: types.ModuleType, folder: Path) -> None:
+    """Run one block, or write the file that it is."""
+    if block.title is not None:
+        target = folder / block.title
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(block.text + "\n")
+    elif block.language == "python" and ">>>" in block.text:
+        compare(block, namespace)
+    elif block.language == "python":
+        source = "\n" * block.line + block.text  # so that a traceback names the page's line
+        exec(compile(source, block.page, "exec"), namespace.__dict__)
+    elif block.language == "console":
+        for variables, command in commands(block):
+            call(block, variables, command, folder)
+
+
+def dialogue(block: Block, namespace: types.ModuleType) -> doctest.DocTest:
+    """A block with prompts, to be run in the page's namespace."""
+    test = doctest.DocTestParser().get_doctest(block.text + "\n", {}, block.page, block.page, block.line)
+    test.globs = namespace.__dict__
+    return test
+
+
+def compare(block: Block, namespace: types.ModuleType) -> None:
+    """Run a block with prompts and compare what it prints."""
+    test = dialogue(block, namespace)
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append, clear_globs=False)
+    assert not report, "".join(report)
+
+
+def commands(block: Block) -> list[tuple[dict[str, str], list[str]]]:
+    """The commands of a console block that are run, each with the variables set before it."""
+    found = []
+    for line in re.findall(r"^\$ (.*(?:\\\n.*)*)", block.text, re.MULTILINE):
+        words = shlex.split(line, comments=True)
+        variables = {}
+        while words and "=" in words[0]:
+            name, _, value = words.pop(0).partition("=")
+            variables[name] = value
+        if words[:1] == ["belated"]:
+            found.append((variables, [sys.executable, "-m", *words]))
+        elif words[:1] == ["python"] and words[1].endswith(".py"):
+            found.append((variables, [sys.executable, *words[1:]]))
+    return found
+
+
+def call(block: Block, variables: dict[str, str], command: list[str], folder: Path) -> None:
+    """Run one command as a user would."""
+    env = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", **variables}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    spelled = shlex.join(command)
+    assert done.returncode == 0, f"{block.page}:{block.line}: {spelled} failed:\n{done.stdout}{done.stderr}"
+
+
+def furnish(folder: Path) -> None:
+    """Give a page's folder what a reader has who stands in a checkout."""
+    examples = ROOT / "examples"
+    if examples.exists():
+        shutil.copytree(examples, folder / "examples")
+
+
+@contextmanager
+def stage(page: Path, folder: Path) -> Iterator[types.ModuleType]:
+    """The namespace in which a page's blocks run, with ``folder`` as the place to import from; cleaned up after."""
+    furnish(folder)
+    namespace = types.ModuleType(f"examples_of_{page.stem.replace('-', '_')}")
+    before, path = set(sys.modules), list(sys.path)
+    sys.modules[namespace.__name__] = namespace
+    sys.path.insert(0, str(folder))
+    try:
+        yield namespace
+    finally:
+        sys.path[:] = path
+        for name in set(sys.modules) - before:
+            origin = Path(getattr(sys.modules[name], "__file__", None) or "/")
+            if name == namespace.__name__ or folder in origin.parents:
+                del sys.modules[name]
+
+
+class Recorder(doctest.DocTestRunner):
+    """Notes what each example printed instead of judging it."""
+
+    def __init__(self) -> None:
+        super().__init__(optionflags=OPTIONS)
+        self.changes: list[tuple[str, str]] = []
+
+    def report_failure(self, out: Any, test: Any, example: Any, got: str) -> None:
+        """The output is another than the page has."""
+        first, *more = example.source.splitlines()
+        prompt = "\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in more)])
+        self.changes.append((f"{prompt}\n{example.want}".rstrip("\n"), f"{prompt}\n{got}".rstrip("\n")))
+
+
+def update(page: Path) -> int:
+    """Bring the outputs in a page up to date; how many changed."""
+    text, count = page.read_text(), 0
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as name, stage(page, Path(name)) as namespace:
+        os.chdir(name)
+        try:
+            for block in blocks_of(page):
+                if block.language == "python" and block.title is None and ">>>" in block.text:
+                    recorder = Recorder()
+                    recorder.run(dialogue(block, namespace), clear_globs=False)
+                    for old, new in recorder.changes:
+                        assert old in text, f"{block.page}:{block.line}: cannot find\n{old}"
+                        text, count = text.replace(old, new), count + 1
+                else:
+                    run(block, namespace, Path(name))
+        finally:
+            os.chdir(here)
+    page.write_text(text)
+    return count
+
+
+if __name__ == "__main__":
+    for chosen in [Path(name).resolve() for name in sys.argv[1:]] or pages():
+        if chosen.name != "CONTRIBUTING.md":
+            print(f"{name_of(chosen)}: {update(chosen)} outputs changed")

@@ -1,0 +1,155 @@
+"""Policies beyond the paper, as a user would write them: own memory, ages, ranks, an own random stream."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.forms import hooks
+from belated.forms.base import NO_TABLE, Policy, policy
+from belated.forms.confidence import ConfidencePolicy, observed_mean, radius
+from belated.forms.index import IndexPolicy
+from belated.forms.state import Arm, State, view
+from belated.policies import UCB, OptimisticPessimisticElimination
+from belated.rng import uniform, word
+
+AGES, RANKS, LAST, ROUNDS = range(4)
+
+
+@policy
+class PullsUCB(IndexPolicy, ConfidencePolicy):
+    """UCB whose radius counts pulls: S/n + sqrt(2c/m)."""
+
+    label = "PullsUCB"
+
+    @staticmethod
+    def index(policy: Any, arm: Arm) -> Any:
+        return observed_mean(arm) + radius(policy, max(arm.pulls, 1.0))
+
+
+@policy
+class Impatient(Policy):
+    """Nine times of ten the arm with the smallest sum of ages, ranks and the like; else an arm by chance.
+
+    Its memory of an arm: the sum of the ages of its answers; the sum of their ranks, weighted by the reward; the rank
+    of the answer that came last; the sum of the rounds in which it was pulled, each times its rank. The choice depends
+    on all of them, so that a wrong age or rank anywhere shows.
+    """
+
+    label = "Impatient"
+    memory = 4
+
+    class Constants(NamedTuple):
+        """How often chance decides."""
+
+        chance: float
+        table: npt.NDArray[np.float64] = NO_TABLE
+
+    def constants(self, arms: int) -> tuple[float, ...]:
+        return (0.1,)
+
+    @staticmethod
+    def note_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        state.memory[arm, ROUNDS] += 1e-3 * now * rank
+
+    @staticmethod
+    def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        state.memory[arm, AGES] += now - 1 - pulled_at
+        state.memory[arm, RANKS] += rank * reward
+        state.memory[arm, LAST] = rank
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        arms = state.pulls.shape[0]
+        if uniform(word(state.key[0], state.key[1], now, 0)) < policy.chance:
+            return np.int64(uniform(word(state.key[0], state.key[1], now, 1)) * arms)
+        best = np.inf
+        chosen = 0
+        for arm in range(arms):
+            known = state.memory[arm]
+            score = known[AGES] + known[RANKS] - 0.1 * known[LAST] + known[ROUNDS]
+            if score < best:
+                best = score
+                chosen = arm
+        return np.int64(chosen)
+
+    @staticmethod
+    def lower(policy: Any, arm: Arm) -> Any:
+        return 0.0
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        return 1.0
+
+
+class Watched(NamedTuple):
+    """The confidence level, and the mean of all arms."""
+
+    c: float
+    growth: float
+    mean: float
+    table: npt.NDArray[np.float64] = NO_TABLE
+
+
+@policy
+class WatchUCB(ConfidencePolicy):
+    """Plays the arms in turn and notes in ``eliminated_at`` the first round in which UCB's interval misses the mean."""
+
+    label = "watch UCB"
+    mean: float = 0.5
+
+    class Constants(Watched):
+        """See Watched."""
+
+        __slots__ = ()
+
+    def constants(self, arms: int) -> tuple[float, ...]:
+        return (*UCB(confidence=self.confidence, delta=self.delta).constants(arms), self.mean)
+
+    def for_horizon(self, horizon: int) -> Self:
+        return self
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        return np.int64((now - 1) % state.pulls.shape[0])
+
+    @staticmethod
+    def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        seen = view(state, arm, now)
+        wrong = hooks.lower(policy, seen) > policy.mean or hooks.upper(policy, seen) < policy.mean
+        if wrong and state.eliminated_at[arm] < 0:
+            state.eliminated_at[arm] = now
+
+
+@policy
+class WatchOPSE(ConfidencePolicy):
+    """The same for OPSE's interval, which changes with every pull and every answer."""
+
+    label = "watch OPSE"
+    mean: float = 0.5
+
+    class Constants(Watched):
+        """See Watched."""
+
+        __slots__ = ()
+
+    def constants(self, arms: int) -> tuple[float, ...]:
+        bounds = OptimisticPessimisticElimination(confidence=self.confidence, delta=self.delta)
+        return (*bounds.constants(arms), self.mean)
+
+    def for_horizon(self, horizon: int) -> Self:
+        return self
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        for arm in range(state.pulls.shape[0]):  # all that is known before this round is in the state
+            if state.pulls[arm] > 0.0 and state.eliminated_at[arm] < 0:
+                seen = view(state, np.uint32(arm), now)
+                if hooks.lower(policy, seen) > policy.mean or hooks.upper(policy, seen) < policy.mean:
+                    state.eliminated_at[arm] = now
+        return np.int64((now - 1) % state.pulls.shape[0])
+
+    lower = staticmethod(OptimisticPessimisticElimination.lower)
+    upper = staticmethod(OptimisticPessimisticElimination.upper)

@@ -1,0 +1,239 @@
+"""A plain per-round simulator: the protocol and the algorithms to the letter, sharing nothing with the engine but the
+random draws.
+
+Written from the text of ``paper-notes.md`` with lists, dictionaries and loops; slow, and easy to check by eye. What the
+text leaves open is settled as the documentation of the policies says: a level c = ln T is the logarithm of libm, one
+that grows with the samples x uses ``belated.numerics.log``, and the two bonuses of PatientBandits are added before they
+are added to the mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from belated import Problem
+from belated.forms.base import Policy
+from belated.kernel import quietly
+from belated.numerics import beta_draw, exp, log
+
+
+class Environment(Protocol):
+    """What is shared: ``belated.engine.draws.Draws``."""
+
+    def pull(self, arm: int, rank: int) -> tuple[float, int | None]: ...
+    def own_word(self, now: int, number: int) -> Any: ...
+    def own_uniform(self, now: int, number: int) -> float: ...
+
+
+@dataclass
+class Known:
+    """What a policy of the paper may use before round ``now``: pulls m, observed feedback n, sum of rewards S."""
+
+    arms: int
+    policy: Any
+    environment: Environment
+    now: int = 0
+    m: list[int] = field(default_factory=list)
+    n: list[int] = field(default_factory=list)
+    S: list[float] = field(default_factory=list)
+    eliminated_at: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.m, self.n, self.S = [0] * self.arms, [0] * self.arms, [0.0] * self.arms
+        self.eliminated_at = [-1] * self.arms
+
+    def c(self, x: int) -> float:
+        """The level of the radius sqrt(2 c / x): given, ln T, or ln(pi^2 K x^2 / (3 delta)) / 4 without a horizon."""
+        if self.policy.confidence is not None:
+            return float(self.policy.confidence)
+        if self.policy.horizon is not None:
+            return math.log(self.policy.horizon)
+        return math.log(math.pi**2 * self.arms / (3.0 * self.policy.delta)) / 4.0 + 0.5 * float(log(float(x)))
+
+
+Bound = Callable[[Known, int], float]
+
+
+def mean_and_radius(k: Known, arm: int) -> tuple[float, float]:
+    """S / max(n, 1) and sqrt(2c / max(n, 1))."""
+    x = max(k.n[arm], 1)
+    return k.S[arm] / x, math.sqrt(2.0 * k.c(x) / x)
+
+
+def ucb_upper(k: Known, arm: int) -> float:
+    mean, radius = mean_and_radius(k, arm)
+    return mean + radius
+
+
+def ucb_lower(k: Known, arm: int) -> float:
+    mean, radius = mean_and_radius(k, arm)
+    return mean - radius
+
+
+def opse_upper(k: Known, arm: int) -> float:
+    m, n = k.m[arm], k.n[arm]
+    return k.S[arm] / m + (m - n) / m + math.sqrt(2.0 * k.c(m) / m)
+
+
+def opse_lower(k: Known, arm: int) -> float:
+    m = k.m[arm]
+    return k.S[arm] / m - math.sqrt(2.0 * k.c(m) / m)
+
+
+def patient_index(k: Known, arm: int) -> float:
+    """S/m + (sqrt(constant L / m) + 2 m^(-min(alpha, 1/2))), L = ln(2 K T^3)."""
+    policy, m = k.policy, k.m[arm]
+    ln_m = float(log(float(m)))
+    if policy.horizon is not None:
+        level = policy.constant * (math.log(2.0 * k.arms) + 3.0 * math.log(policy.horizon))
+    else:
+        level = policy.constant * math.log(math.pi**2 * k.arms / (3.0 * policy.delta)) + 2.0 * policy.constant * ln_m
+    return k.S[arm] / m + (math.sqrt(level / m) + 2.0 * float(exp(-min(policy.alpha, 0.5) * ln_m)))
+
+
+def argmax(values: Sequence[float]) -> int:
+    """The place of the largest value, the first of equals."""
+    best = 0
+    for place in range(1, len(values)):
+        if values[place] > values[best]:
+            best = place
+    return best
+
+
+def by_index(index: Bound) -> Callable[[Known], Iterator[int]]:
+    """Each arm once in index order, then the argmax of the index."""
+
+    def play(k: Known) -> Iterator[int]:
+        yield from range(k.arms)
+        while True:
+            yield argmax([index(k, arm) for arm in range(k.arms)])
+
+    return play
+
+
+def without_losers(k: Known, active: list[int], lower: Bound, upper: Bound) -> list[int]:
+    """Remove each arm whose upper bound is below the largest lower bound of an active arm."""
+    bar = max(lower(k, arm) for arm in active)
+    for arm in active:
+        if upper(k, arm) < bar:
+            k.eliminated_at[arm] = k.now
+    return [arm for arm in active if k.eliminated_at[arm] < 0]
+
+
+def by_elimination(lower: Bound, upper: Bound) -> Callable[[Known], Iterator[int]]:
+    """Pull every active arm once, in index order; then eliminate."""
+
+    def play(k: Known) -> Iterator[int]:
+        active = list(range(k.arms))
+        while True:
+            yield from active
+            active = without_losers(k, active, lower, upper)
+
+    return play
+
+
+def phased(k: Known) -> Iterator[int]:
+    """Phase l: sweep over S_l, dropping the arms with n >= 16 c 4^l, until it is empty; then eliminate."""
+    active = list(range(k.arms))
+    phase = 1
+    while True:
+        wanting = list(active)
+        while wanting:
+            yield from wanting
+            wanting = [arm for arm in wanting if not k.n[arm] >= 16.0 * k.c(max(k.n[arm], 1)) * 4.0**phase]
+        active = without_losers(k, active, ucb_lower, ucb_upper)
+        phase += 1
+
+
+def thompson(k: Known) -> Iterator[int]:
+    """The argmax of draws from Beta(successes + S, failures + n - S)."""
+    policy = k.policy
+    while True:
+        draws = []
+        for arm in range(k.arms):
+            a, b = policy.successes + k.S[arm], policy.failures + (k.n[arm] - k.S[arm])
+            with quietly():
+                draws.append(float(beta_draw(a, b, k.environment.own_word(k.now, arm))))
+        yield argmax(draws)
+
+
+def uniformly(k: Known) -> Iterator[int]:
+    while True:
+        yield int(k.environment.own_uniform(k.now, 0) * k.arms)
+
+
+ALGORITHMS: dict[str, Callable[[Known], Iterator[int]]] = {
+    "UCB": by_index(ucb_upper),
+    "OptimisticUCB": by_index(opse_upper),
+    "PatientBandits": by_index(patient_index),
+    "SuccessiveElimination": by_elimination(ucb_lower, ucb_upper),
+    "OptimisticPessimisticElimination": by_elimination(opse_lower, opse_upper),
+    "PhasedElimination": phased,
+    "ThompsonSampling": thompson,
+    "UniformChoice": uniformly,
+}
+
+
+@dataclass
+class Played:
+    """One run: what the engine reports, and beyond it every choice and every arrival in the order of arrival."""
+
+    curve: list[float]
+    pulls: list[int]
+    observed: list[int]
+    in_flight: list[int]
+    lost: list[int]
+    eliminated_at: list[int]
+    choices: list[int]
+    arrivals: list[list[tuple[int, float]]]  # at place t - 1: (round of the pull, reward) known before round t
+    known: Known
+
+
+def play(
+    problem: Problem,
+    policy: Policy,
+    environment: Environment,
+    horizon: int,
+    checkpoints: Sequence[int],
+    algorithm: Callable[[Known], Iterator[int]] | None = None,
+) -> Played:
+    """One run of ``policy`` by the protocol. Its horizon is its own: a policy without one is played without."""
+    means = [law.mean for law in problem.rewards]
+    gaps = [max(means) - mean for mean in means]
+    known = Known(problem.arms, policy, environment)
+    chooser = (algorithm or ALGORITHMS[type(policy).__name__])(known)
+    due: dict[int, list[tuple[int, int, float]]] = {}  # round at whose end feedback becomes known, in the pulls' order
+    marks = set(checkpoints)
+    nothing = [[0] * problem.arms for _ in range(3)]
+    played = Played([], known.m, *nothing, known.eliminated_at, [], [], known)
+    for now in range(1, horizon + 1):
+        arrived = due.pop(now - 1, [])
+        for _, arm, reward in arrived:
+            known.n[arm] += 1
+            known.S[arm] += reward
+        played.arrivals.append([(pulled_at, reward) for pulled_at, _, reward in arrived])
+        known.now = now
+        arm = next(chooser)
+        reward, delay = environment.pull(arm, known.m[arm])
+        known.m[arm] += 1
+        played.choices.append(arm)
+        if delay is None:
+            played.lost[arm] += 1
+        elif now + delay > horizon:
+            played.in_flight[arm] += 1
+        else:
+            played.observed[arm] += 1
+            due.setdefault(now + delay, []).append((now, arm, reward))
+        if now in marks:
+            played.curve.append(_regret(gaps, known.m))
+    return played
+
+
+def _regret(gaps: Sequence[float], pulls: Sequence[int]) -> float:
+    total = 0.0
+    for gap, count in zip(gaps, pulls, strict=True):
+        total += gap * count
+    return total

@@ -1,0 +1,54 @@
+"""Many draws at once: the engine's own draw of a pull in a compiled loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from belated import Problem
+from belated.engine import draws as engine_draws
+from belated.engine.draws import Draws
+from belated.engine.laws import NEVER
+from belated.kernel import entry, quietly
+
+_pull = engine_draws._pull
+
+
+@entry
+def _fill(
+    laws: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, first: Any, out: Any, late: Any
+) -> None:
+    for place in range(out.shape[0]):
+        out[place], late[place] = _pull(laws, reward_row, delay_row, key_a, key_b, arm, first + place)
+
+
+def sample(
+    draws: Draws, arm: int, count: int, first: int = 0
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Rewards and delays (``inf`` for never) of the pulls ``first``, ``first + 1``, ... of an arm."""
+    rewards, delays = np.zeros(count), np.zeros(count, np.int64)
+    rows = np.uint32(arm), np.uint32(draws._arms + arm)
+    with quietly():
+        _fill(draws._laws, *rows, draws._key[0], draws._key[1], arm, first, rewards, delays)
+    return rewards, np.where(delays == NEVER, np.inf, delays.astype(np.float64))
+
+
+class Prefetched:
+    """``Draws`` that fetches an arm's pulls a block at a time, for simulators that ask for many."""
+
+    def __init__(self, problem: Problem, *, horizon: int, seed: int, run: int, guided: bool = True) -> None:
+        self._draws = Draws(problem, horizon=horizon, seed=seed, run=run, guided=guided)
+        self._block = min(max(horizon // problem.arms, 16), 4096)
+        self._known: dict[int, list[tuple[float, int | None]]] = {arm: [] for arm in range(problem.arms)}
+        self.own_word = self._draws.own_word
+        self.own_uniform = self._draws.own_uniform
+
+    def pull(self, arm: int, rank: int) -> tuple[float, int | None]:
+        known = self._known[arm]
+        while rank >= len(known):
+            rewards, delays = sample(self._draws, arm, self._block, len(known))
+            pairs = zip(rewards.tolist(), delays.tolist(), strict=True)
+            known.extend((reward, None if delay == np.inf else int(delay)) for reward, delay in pairs)
+        return known[rank]

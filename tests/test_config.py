@@ -1,0 +1,544 @@
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from belated import Problem, config
+from belated.config import read_experiment, read_sweep
+from belated.delays import ByReward, Fixed, FromScipy, Geometric, Mixture, Never, PacketLoss, Pareto
+from belated.errors import ConfigurationError
+from belated.policies import UCB, PatientBandits, SuccessiveElimination
+from belated.rewards import Bernoulli, Beta, Categorical
+from belated.rng import family_generator
+from belated.spec import DeclaredFamily, problem_spec, read_problem
+from belated.spec.paths import placed, steps_of, values_of
+
+R = 'rewards = [{law = "Bernoulli", mean = 0.4}, {law = "Bernoulli", mean = 0.6}]'
+D = 'delays = {law = "Fixed", rounds = 5}'
+P = '[[policies]]\npolicy = "UCB"'
+TEXT = f"horizon = 100\nruns = 3\n\n[problem]\n{R}\n{D}\n\n{P}\n"
+TWO = [Bernoulli(0.4), Bernoulli(0.6)]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "file.toml"
+    path.write_text(TEXT)
+    return path
+
+
+# ---- what is read ----
+
+
+def test_a_file_is_read(file: Path) -> None:
+    file.write_text(
+        f'horizon = 2e4\nruns = 7\nseed = 3\ncheckpoints = [10, 20_000]\nout = "there"\n[problem]\n{R}\n{D}\n{P}\n'
+        'confidence = 1.0\n[[policies]]\npolicy = "PatientBandits"\nalpha = 0.2\n'
+    )
+    found = read_experiment(file)
+    assert found.problem == Problem(TWO, Fixed(5))
+    assert found.policies == [UCB(confidence=1.0), PatientBandits(alpha=0.2)]
+    assert (found.horizon, found.runs, found.seed, found.checkpoints) == (20_000, 7, 3, [10, 20_000])
+    assert found.out == Path("there")
+    assert type(found.horizon) is int
+
+
+def test_what_may_be_left_out(file: Path) -> None:
+    file.write_text(TEXT.replace("runs = 3\n", ""))
+    found = read_experiment(file)
+    assert (found.runs, found.seed, found.checkpoints, found.out) == (100, 0, 100, Path("out/file"))
+
+
+def test_what_is_given_takes_the_place_of_the_file(file: Path) -> None:
+    found = read_experiment(file, runs=9, seed=4, horizon=50, out=Path("x"))
+    assert (found.runs, found.seed, found.horizon, found.out) == (9, 4, 50, Path("x"))
+    assert read_experiment(file, runs=None).runs == 3
+
+
+@pytest.mark.parametrize(
+    ("rewards", "delays", "expected"),
+    [
+        ("{best = 0.6, gap = 0.2, arms = 3}", "", [Bernoulli(0.6), *[Bernoulli(0.6 - 0.2)] * 2]),
+        ("{best = 0.6, gap = [0.1, 0.2], arms = 3}", "", [Bernoulli(0.6), Bernoulli(0.6 - 0.1), Bernoulli(0.6 - 0.2)]),
+        ('{law = "Beta", a = 2, b = 3.0, repeat = 3}', "", [Beta(2.0, 3.0)] * 3),
+        ("", '[{law = "Never"}, {law = "Pareto", alpha = 0.5}]', [Never(), Pareto(0.5)]),
+        ("", '{law = "PacketLoss", observed = 0.5, repeat = 2}', [PacketLoss(0.5)] * 2),
+        ("", '{law = "Mixture", parts = [[1, {law = "Never"}], [3, {law = "Fixed", rounds = 2}]]}', None),
+        ("", '{law = "ByReward", laws = {0 = {law = "Never"}, 1 = {law = "Fixed", rounds = 2}}}', None),
+    ],
+)
+def test_forms_of_a_problem(file: Path, rewards: str, delays: str, expected: list[Any] | None) -> None:
+    text = TEXT.replace(R, f"rewards = {rewards}") if rewards else TEXT.replace(D, f"delays = {delays}")
+    file.write_text(text)
+    problem = read_experiment(file).problem
+    assert isinstance(problem, Problem)
+    if rewards:
+        assert list(problem.rewards) == expected
+    elif expected is not None:
+        assert list(problem.delays) == expected
+    elif "Mixture" in delays:
+        assert problem.delays[0] == Mixture([(1, Never()), (3, Fixed(2))])
+    else:
+        assert problem.delays[0] == ByReward({0: Never(), 1: Fixed(2)})
+
+
+def test_a_distribution_of_scipy(file: Path) -> None:
+    file.write_text(TEXT.replace(D, 'delays = {law = "FromScipy", distribution = "expon", scale = 100}'))
+    problem = read_experiment(file).problem
+    assert isinstance(problem, Problem)
+    assert isinstance(problem.delays[0], FromScipy)
+    assert problem.delay_quantile(0, 0.5) == 69
+
+
+def test_steps_of_a_continuous_reward(file: Path) -> None:
+    file.write_text(
+        TEXT.replace(R, 'rewards = [{law = "Uniform", low = 0.0, high = 1.0}]').replace(
+            D, 'delays = {law = "ByReward", steps = [[1, {law = "Fixed", rounds = 0}], [3, {law = "Never"}]]}'
+        )
+    )
+    problem = read_experiment(file).problem
+    assert isinstance(problem, Problem)
+    assert problem.delay_cdf(0, 10) == pytest.approx(0.25)
+
+
+# ---- families ----
+
+
+def test_a_family_draws_each_number_and_each_copy(file: Path) -> None:
+    file.write_text(
+        TEXT.replace(R, 'rewards = {law = "Bernoulli", mean = {uniform = [0.25, 0.75]}, repeat = 20}').replace(
+            D, 'delays = [{law = "Fixed", rounds = {uniform = [3, 5]}, repeat = 19}, {law = "Fixed", rounds = 7}]'
+        )
+    )
+    family = read_experiment(file).problem
+    assert isinstance(family, DeclaredFamily)
+    drawn = [family(family_generator(0, run)) for run in range(200)]
+    means = np.array([problem.means for problem in drawn])
+    assert len(np.unique(means)) == means.size
+    assert means.min() >= 0.25
+    assert means.max() <= 0.75
+    assert abs(means.mean() - 0.5) < 4 * 0.5 / np.sqrt(12 * means.size)
+    delays = np.array([[law.rounds for law in problem.delays] for problem in drawn])  # type: ignore[attr-defined]
+    assert set(delays[:, :19].ravel()) == {3, 4, 5}
+    assert set(delays[:, 19]) == {7}
+    again = read_problem(problem_spec(family))
+    assert not isinstance(again, Problem)
+    assert [again(family_generator(0, run)) for run in range(5)] == drawn[:5]
+
+
+def test_a_family_of_gaps_has_its_best_arm_first(file: Path) -> None:
+    file.write_text(TEXT.replace(R, "rewards = {best = 0.75, gap = {uniform = [0.15, 0.25]}, arms = 10}"))
+    family = read_experiment(file).problem
+    assert not isinstance(family, Problem)
+    gaps = np.array([family(family_generator(1, run)).gaps for run in range(50)])
+    assert np.all(gaps[:, 0] == 0.0)
+    assert gaps[:, 1:].min() >= 0.15 - 1e-12
+    assert gaps[:, 1:].max() <= 0.25 + 1e-12
+    assert len(np.unique(gaps[:, 1:])) == 450
+
+
+def test_random_numbers_inside_nested_laws(file: Path) -> None:
+    file.write_text(
+        TEXT.replace(
+            D,
+            'delays = {law = "Mixture", parts = [[{uniform = [0.1, 0.9]}, {law = "Never"}], [1.0, {law = "Poisson", '
+            "mean = 1}]]}",
+        )
+    )
+    family = read_experiment(file).problem
+    assert not isinstance(family, Problem)
+    assert len({family(family_generator(0, run)).delays[0].never for run in range(20)}) == 20
+
+
+OWN = """
+import numpy as np
+from belated import Problem
+from belated.delays import Fixed
+from belated.rewards import Bernoulli
+
+def draw(rng: np.random.Generator) -> Problem:
+    return Problem([Bernoulli(rng.uniform()), Bernoulli(0.5)], Fixed(3))
+
+def wrong(rng):
+    return 3
+
+def broken(rng):
+    return 1 / 0
+
+number = 3
+"""
+
+
+def test_a_family_in_a_module_beside_the_file(file: Path) -> None:
+    (file.parent / "beside_the_file.py").write_text(OWN)
+    file.write_text(TEXT.replace(f"{R}\n{D}", 'family = "beside_the_file:draw"'))
+    family = read_experiment(file).problem
+    assert not isinstance(family, Problem)
+    assert family(family_generator(0, 0)).arms == 2
+    assert problem_spec(family) == {"family": "beside_the_file:draw"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nowhere:draw", "cannot be imported: No module named 'nowhere'. Give 'package.module:function'."),
+        ("own_family:drow", "cannot be imported: module 'own_family' has no attribute 'drow'"),
+        ("own_family:number", "which is no function"),
+        ("own_family:wrong", "which returned 3; it must return a Problem"),
+        ("own_family:broken", "which failed when it was called: ZeroDivisionError"),
+        ("own_broken:draw", "cannot be imported: SyntaxError"),
+    ],
+)
+def test_mistakes_in_a_family_of_ones_own(file: Path, name: str, said: str) -> None:
+    (file.parent / "own_family.py").write_text(OWN)
+    (file.parent / "own_broken.py").write_text("def (")
+    file.write_text(TEXT.replace(f"{R}\n{D}", f'family = "{name}"'))
+    with mock.patch.dict("sys.modules"), pytest.raises(ConfigurationError) as caught:
+        read_experiment(file)
+    assert f"problem.family is '{name}'" in str(caught.value)
+    assert said in str(caught.value)
+
+
+# ---- mistakes ----
+
+MISTAKES = [
+    # given, by what, what is said
+    ("runs = 3", "rnus = 3", "rnus is not known. Did you mean 'runs'? A file takes horizon, runs, seed,"),
+    ("runs = 3", "runs = 0", "runs is 0; give a whole number from 1 to 2,147,483,648."),
+    ("runs = 3", 'runs = "many"', "runs is 'many'; give a whole number"),
+    ("runs = 3", "runs = true", "runs is true; give a whole number"),
+    ("runs = 3", "seed = -1", "seed is -1; give a whole number >= 0."),
+    ("runs = 3", "seed = 1.5", "seed is 1.5; give a whole number >= 0."),
+    ("runs = 3", "checkpoints = 0", "checkpoints is 0; give a whole number from 1"),
+    ("runs = 3", 'checkpoints = "x"', "checkpoints is 'x'; give a number of checkpoints, or a list of rounds."),
+    ("runs = 3", "checkpoints = []", "checkpoints is []; give a number of checkpoints, or a list of rounds."),
+    ("runs = 3", "checkpoints = [5, 101]", "checkpoints[1] is 101; give a whole number from 1 to 100."),
+    ("runs = 3", "out = 3", 'out is 3; give a folder, such as "out/file".'),
+    ("horizon = 100", "horizon = 100.5", "horizon is 100.5; give a whole number from 1 to 2,147,483,646."),
+    ("horizon = 100", "horizon = 2020-01-01", "horizon is 2020-01-01; give a whole number"),
+    ("horizon = 100", "", "horizon is missing; give the rounds of a run, such as horizon = 20_000."),
+    (P, "", 'policies is missing; give a section [[policies]] with policy = "UCB".'),
+    (P, P.replace("[[policies]]", "[policies]"), "policies is {policy = 'UCB'}; give a section [[policies]]"),
+    (f"[problem]\n{R}\n{D}", "problem = 3", "problem is 3; give a table with rewards and delays."),
+    ('"UCB"', '"UBC"', "policies[0].policy is 'UBC', which is no policy. Did you mean 'UCB'? There are Optim"),
+    ('"UCB"', '"SE"', "policies[0].policy is 'SE', which is no policy. Did you mean 'SuccessiveElimination'?"),
+    ('"UCB"', "3", "policies[0].policy is 3; give the name of a policy: "),
+    ('policy = "UCB"', "delta = 0.1", "policies[0].policy is missing; give the name of a policy: "),
+    ('"UCB"', '"UCB"\nconfidnece = 1', "policies[0].confidnece is not known. Did you mean 'confidence'? UCB takes"),
+    ('"UCB"', '"UCB"\nconfidence = -1', "policies[0].confidence is -1; give a number > 0, or leave it out."),
+    ('"UCB"', '"UCB"\nconfidence = "x"', "policies[0].confidence is 'x'; give a number > 0, or leave it out."),
+    ('"UCB"', '"UCB"\nout = "x"', "policies[0].out is not known; put out at the top of the file, before the first"),
+    ('"UCB"', '"PatientBandits"', "policies[0].alpha is missing; give a number > 0."),
+    ('"UCB"', '"nowhere:Mine"', "policies[0].policy: 'nowhere:Mine' cannot be imported as a policy"),
+    ('"UCB"', '"os:PathLike"', "policies[0].policy is 'os:PathLike', which is no policy; derive it from Policy."),
+    ('"UCB"', '":X"', "policies[0].policy is ':X', which cannot be imported"),
+    ("delays", "delay", "problem.delay is not known. Did you mean 'delays'? A problem takes rewards, delays."),
+    (D, "", "problem.delays is missing; a problem needs rewards and delays."),
+    (D, f"{D}\nhorizon = 3", "problem.horizon is not known; put horizon at the top of the file"),
+    ('"Fixed"', '"Fixd"', "problem.delays.law is 'Fixd', which is no delay law. Did you mean 'Fixed'?"),
+    ("rounds = 5", "round = 5", "problem.delays.round is not known. Did you mean 'rounds'? Fixed takes rounds."),
+    ("rounds = 5", "rounds = -5", "problem.delays.rounds is -5; give a whole number "),
+    ("rounds = 5", "rounds = 2.5", "problem.delays.rounds is 2.5; give a whole number "),
+    (", rounds = 5", "", "problem.delays.rounds is missing; give a whole number "),
+    (D, "delays = 5", "problem.delays is 5; give a law, such as"),
+    (D, "delays = []", "problem.delays is []; give a list with a law for each arm, such as"),
+    (D, 'delays = [{law = "Never", repeat = 3}]', "problem: Problem: 2 reward laws and 3 delay laws; give one"),
+    (R, 'rewards = {law = "Constant", value = 0.4}', "problem.rewards is one law, {law = 'Constant', value = 0.4}"),
+    (R, "rewards = [0.4, 0.6]", 'problem.rewards[0] is 0.4; give a table with law = "NAME" and its parameters.'),
+    ("mean = 0.6", "mean = 1.6", "problem.rewards[1].mean is 1.6; give a number in [0, 1]."),
+    ("mean = 0.6", "mean = nan", "problem.rewards[1].mean is nan; give a number in [0, 1]."),
+    ("mean = 0.6", "mean = 0.6, repeat = 0", "problem.rewards[1].repeat is 0; give a whole number from 1 to"),
+    (R, "rewards = {best = 0.6, gap = 0.1}", "problem.rewards.arms is missing; give best, gap and arms, such as"),
+    (R, "rewards = {best = 0.6, gap = 0.7, arms = 2}", "problem.rewards.gap is 0.7; give a number in [0, 0.6]."),
+    (R, "rewards = {best = 2, gap = 0.1, arms = 2}", "problem.rewards.best is 2; give a number in [0, 1]."),
+    (R, "rewards = {best = 0.6, gap = 0.1, arms = 0}", "problem.rewards.arms is 0; give a whole number from 1"),
+    (R, "rewards = {best = 0.6, gap = [0.1], arms = 3}", "problem.rewards.gap has 1 gaps and arms is 3; give 2 gaps"),
+    (R, "rewards = {best = 0.6, gap = 0.1, arm = 3}", "problem.rewards.arm is not known. Did you mean 'arms'?"),
+    ("0.6", "{uniform = [0.5]}", "problem.rewards[1].mean.uniform is [0.5]; give [low, high] with low <= high."),
+    ("0.6", "{uniform = [0.7, 0.5]}", "problem.rewards[1].mean.uniform is [0.7, 0.5]; give [low, high]"),
+    ("0.6", "{uniform = [0.5, inf]}", "problem.rewards[1].mean.uniform is [0.5, inf]; give [low, high]"),
+    ("0.6", "{uniform = [0.5, 1.5]}", "problem.rewards[1]: Bernoulli: mean is 1.5; give a number in [0, 1]"),
+    ("0.6", "{unifrom = [0.5, 0.6]}", "give a number in [0, 1], or {uniform = [low, high]}."),
+    (D, 'delays = {law = "Mixture"}', "problem.delays.parts is missing; Mixture needs it, such as parts = [["),
+    (D, 'delays = {law = "Mixture", parts = [0.5]}', "problem.delays.parts[0] is 0.5; give [weight, law], such as"),
+    (
+        D,
+        'delays = {law = "Mixture", parts = [[1.0, {law = "Fixed", round = 3}]]}',
+        "problem.delays.parts[0][1].round is not known. Did you mean 'rounds'?",
+    ),
+    (
+        D,
+        'delays = {law = "ByReward", laws = {0 = {law = "Never"}}}',
+        "problem: Problem: arm 0: ByReward: Bernoulli rewards can be 1, and the mapping has laws for 0 alone",
+    ),
+    (D, 'delays = {law = "ByReward", laws = {x = {law = "Never"}}}', "problem.delays.laws: the key 'x' is no reward"),
+    (D, 'delays = {law = "ByReward", laws = {2 = {law = "Never"}}}', "problem.delays: ByReward: a reward is 2"),
+    (D, 'delays = {law = "ByReward", steps = [[0, {law = "Never"}]]}', "problem.delays.steps[0][0] is 0; give a"),
+    (D, 'delays = {law = "ByReward", steps = 3}', "problem.delays.steps is 3; give a list of [cells, law]."),
+    (D, 'delays = {law = "FromScipy"}', "problem.delays.distribution is missing; give the name of a distribution"),
+    (D, 'delays = {law = "FromScipy", distribution = "expno"}', "problem.delays.distribution is 'expno'; give the"),
+    (
+        D,
+        'delays = {law = "FromScipy", distribution = "expon", scael = 3}',
+        "problem.delays: scipy.stats.expon does not take these parameters",
+    ),
+    (D, 'delays = {law = "FromScipy", distribution = "norm"}', "problem.delays: FromScipy: the distribution's support"),
+    (D, f'{D}\nfamily = "a:b"', "problem.rewards is not known. A problem with a family of its own takes family."),
+]
+
+
+@pytest.mark.parametrize(("given", "by", "said"), MISTAKES, ids=[f"{number}" for number in range(len(MISTAKES))])
+def test_a_mistake_is_named(file: Path, given: str, by: str, said: str) -> None:
+    assert given in TEXT
+    file.write_text(TEXT.replace(given, by))
+    with pytest.raises(ConfigurationError) as caught:
+        read_experiment(file)
+    message = str(caught.value)
+    assert message.startswith(f"{file}: ")
+    assert message.removeprefix(f"{file}: ").startswith(said) or (said.startswith("give") and said in message)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "horizon = 3\nruns = = 4\n",
+            "line 2 is no TOML: Invalid value, at column 8.\n  2 | runs = = 4\n    |        ^",
+        ),
+        ("horizon = 3\nhorizon = 4\n", "line 2 is no TOML: Cannot overwrite a value"),
+        ("horizon = 3\nruns = [1\n", "this is no TOML: Unclosed array (at the end, line 2)."),
+    ],
+)
+def test_a_syntax_error_names_the_line(file: Path, text: str, said: str) -> None:
+    file.write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        read_experiment(file)
+    assert str(caught.value).startswith(f"{file}: {said}")
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"nothing\.toml: there is no such file"):
+        read_experiment(tmp_path / "nothing.toml")
+    with pytest.raises(ConfigurationError, match="this is a folder"):
+        read_experiment(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b'out = "caf\xe9"')
+    with pytest.raises(ConfigurationError, match="byte 10 is not UTF-8"):
+        read_experiment(tmp_path / "latin.toml")
+
+
+def test_what_is_given_is_named_as_an_option(file: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read_experiment(file, runs=0)
+    assert str(caught.value).startswith("--runs is 0; give a whole number from 1 to")
+
+
+BASE: dict[str, Any] = {
+    "horizon": 100,
+    "runs": 3,
+    "checkpoints": [5, 10],
+    "out": "x",
+    "problem": {
+        "rewards": [
+            {"law": "Bernoulli", "mean": {"uniform": [0.1, 0.9]}, "repeat": 2},
+            {"law": "Categorical", "values": [0.0, 1.0], "probabilities": [0.5, 0.5]},
+        ],
+        "delays": [
+            {"law": "Mixture", "parts": [[0.5, {"law": "Fixed", "rounds": 3}], [0.5, {"law": "Never"}]]},
+            {"law": "ByReward", "laws": {"0": {"law": "Never"}, "1": {"law": "Pareto", "alpha": 1.0}}},
+            {"law": "FromScipy", "distribution": "expon", "scale": 10},
+        ],
+    },
+    "policies": [{"policy": "UCB", "confidence": 1.0}, {"policy": "PatientBandits", "alpha": 0.2}],
+    "sweep": {"key": "problem.delays[0].parts[0][1].rounds", "values": {"from": 0, "to": 10, "steps": 3}},
+}
+
+
+def places(data: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place of nested data."""
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else []
+    for key, value in list(items):
+        yield data, key
+        yield from places(value)
+
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.sampled_from(["Fixed", "Never", "Beta", "UCB", "horizon", "problem.delays", "law", "policies[*]", "os:path"]),
+    st.lists(st.one_of(st.integers(), st.floats(), st.text(max_size=3)), max_size=3),
+    st.dictionaries(st.sampled_from(["law", "uniform", "repeat", "mean", "best", "x"]), st.integers(), max_size=3),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_nothing_but_a_named_mistake_comes_of_junk(draw: st.DataObject) -> None:
+    data = copy.deepcopy(BASE)
+    for _ in range(draw.draw(st.integers(1, 3))):
+        where = list(places(data))
+        container, key = where[draw.draw(st.integers(0, len(where) - 1))]
+        action = draw.draw(st.sampled_from(["replace", "remove", "add"]))
+        if action == "replace":
+            container[key] = draw.draw(JUNK)
+        elif action == "remove":
+            del container[key]
+        elif isinstance(container, dict):
+            container[draw.draw(st.text(max_size=6))] = draw.draw(JUNK)
+    for read in (read_experiment, read_sweep):
+        said = "file.toml: "
+        with mock.patch.object(config, "load_toml", return_value=copy.deepcopy(data)):
+            try:
+                read(Path("file.toml"))
+            except ConfigurationError as error:
+                said = str(error)
+        assert said.startswith("file.toml: ")
+
+
+# ---- sweeps ----
+
+
+def sweep_file(file: Path, section: str, text: str = TEXT) -> Path:
+    file.write_text(f"{text}\n[sweep]\n{section}\n")
+    return file
+
+
+def test_a_sweep_has_an_experiment_for_each_value(file: Path) -> None:
+    plan = read_sweep(sweep_file(file, 'key = "problem.delays.rounds"\nvalues = [0, 7]\nname = "delay"'))
+    assert (plan.key, plan.name, plan.values) == ("problem.delays.rounds", "delay", [0, 7])
+    assert [one.problem for one in plan.experiments] == [Problem(TWO, Fixed(0)), Problem(TWO, Fixed(7))]
+    assert {(one.horizon, one.runs) for one in plan.experiments} == {(100, 3)}
+
+
+def test_a_parameter_that_the_file_leaves_out_can_be_swept(file: Path) -> None:
+    plan = read_sweep(sweep_file(file, 'key = "policies[0].confidence"\nvalues = [0.5, 2]'))
+    assert [one.policies for one in plan.experiments] == [[UCB(confidence=0.5)], [UCB(confidence=2.0)]]
+
+
+def test_a_horizon_that_the_file_leaves_out_can_be_swept(file: Path) -> None:
+    text = TEXT.replace("horizon = 100\n", "")
+    plan = read_sweep(sweep_file(file, 'key = "horizon"\nvalues = [50, 60]', text))
+    assert [one.horizon for one in plan.experiments] == [50, 60]
+
+
+def test_names_can_be_swept(file: Path) -> None:
+    text = TEXT.replace('"Fixed", rounds = 5', '"Poisson", mean = 5')
+    plan = read_sweep(sweep_file(file, 'key = "problem.delays.law"\nvalues = ["Geometric"]', text))
+    assert plan.experiments[0].problem == Problem(TWO, Geometric(5.0))
+    plan = read_sweep(sweep_file(file, 'key = "policies[0].policy"\nvalues = ["SuccessiveElimination", "UCB"]'))
+    assert [one.policies for one in plan.experiments] == [[SuccessiveElimination()], [UCB()]]
+
+
+def test_a_simulation_passes_over_the_section_but_reads_it(file: Path) -> None:
+    found = read_experiment(sweep_file(file, 'key = "horizon"\nvalues = [5]'))
+    assert (found.horizon, found.swept) == (100, "horizon")
+    with pytest.raises(ConfigurationError, match=r"sweep\.vlues is not known"):
+        read_experiment(sweep_file(file, 'key = "horizon"\nvlues = [5]'))
+
+
+@pytest.mark.parametrize(
+    ("path", "steps"),
+    [
+        ("horizon", ["horizon"]),
+        ("a.b.0.c", ["a", "b", "0", "c"]),
+        ("a.b[0].c", ["a", "b", "0", "c"]),
+        ("a[*][1]", ["a", "*", "1"]),
+        ("a.'0.5'.c", ["a", "0.5", "c"]),
+        ('a."0.5"', ["a", "0.5"]),
+        (" a . b ", ["a", "b"]),
+    ],
+)
+def test_parts_of_a_path(path: str, steps: list[str]) -> None:
+    assert steps_of(path, "key") == steps
+
+
+@pytest.mark.parametrize("path", ["", " ", ".", "a.", ".a", "a..b", "a[x]", "a[", "a[1", "a]", 'a."b', "[]"])
+def test_no_paths(path: str) -> None:
+    with pytest.raises(ConfigurationError, match="give keys joined by dots"):
+        steps_of(path, "key")
+
+
+def test_a_value_is_placed_in_a_copy() -> None:
+    data = {"a": [{"b": 1}, {"b": 2}], "c": {"d": [5, 6]}}
+    before = copy.deepcopy(data)
+    assert placed(data, "a[1].b", 9, "key")["a"] == [{"b": 1}, {"b": 9}]
+    assert placed(data, "a.*.b", 9, "key")["a"] == [{"b": 9}, {"b": 9}]
+    assert placed(data, "c.d[0]", 9, "key")["c"] == {"d": [9, 6]}
+    assert placed(data, "c.e", 9, "key")["c"] == {"d": [5, 6], "e": 9}
+    assert data == before
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([3, 1.5, "x"], [3, 1.5, "x"]),
+        ({"from": 0, "to": 500, "steps": 11}, list(range(0, 501, 50))),
+        ({"from": 0, "to": 10, "steps": 4}, [0, 3, 7, 10]),
+        ({"from": 5, "to": 1, "steps": 3}, [5, 3, 1]),
+        ({"from": 0.0, "to": 1, "steps": 3}, [0.0, 0.5, 1]),
+        ({"from": 0.04, "to": 0.6, "steps": 15}, [round(0.04 * j, 10) for j in range(1, 16)]),
+        ({"from": 1, "to": 1000, "steps": 4, "scale": "log"}, [1, 10, 100, 1000]),
+        ({"from": 0.1, "to": 10.0, "steps": 5, "scale": "log"}, [0.1, 0.3162, 1.0, 3.162, 10.0]),
+    ],
+)
+def test_values(given: Any, expected: list[Any]) -> None:
+    found = values_of(given, "values")
+    assert found == expected
+    assert [type(value) for value in found] == [type(value) for value in expected]
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ("values = [1]", "sweep.key is missing"),
+        ('key = "horizon"', "sweep.values is missing"),
+        ("key = 3\nvalues = [1]", "sweep.key is 3; give text in quotes."),
+        ('key = "horizon"\nvalues = [1]\nname = 3', "sweep.name is 3; give text in quotes."),
+        ('key = "horizon"\nvalues = []', "sweep.values is []; give a list such as [0, 100, 200], or {from = 0"),
+        ('key = "horizon"\nvalues = 3', "sweep.values is 3; give a list"),
+        ('key = "horizon"\nvalues = [5, true]', "sweep.values[1] is true; give a number, or text in quotes."),
+        ('key = "horizon"\nvalues = [5, 5.0]', "sweep.values has 5.0 twice; give each value once."),
+        ('key = "horizon"\nvalues = {from = 1, to = 3}', "sweep.values.steps is missing"),
+        (
+            'key = "horizon"\nvalues = {form = 1, to = 3, steps = 2}',
+            "sweep.values.form is not known. Did you mean 'from'",
+        ),
+        ('key = "horizon"\nvalues = {from = "a", to = 3, steps = 2}', "sweep.values.from is 'a'; give a number."),
+        (
+            'key = "horizon"\nvalues = {from = 1, to = 3, steps = 1}',
+            "sweep.values.steps is 1; give a whole number from 2",
+        ),
+        ('key = "horizon"\nvalues = {from = 1, to = 3, steps = 9}', "there are no 9 different whole numbers so spaced"),
+        ('key = "horizon"\nvalues = {from = 0, to = 3, steps = 2, scale = "log"}', "give numbers > 0."),
+        ('key = "horizon"\nvalues = {from = 1, to = 3, steps = 2, scale = "lg"}', "sweep.values.scale is 'lg'"),
+        ('key = "horizon"\nvalues = [5, 0]', "with horizon = 0: horizon is 0; give a whole number"),
+        ('key = "seed"\nvalues = [5]', "sweep.key is 'seed'. Give horizon, or a key below problem or policies"),
+        ('key = "problms.delays"\nvalues = [5]', "Did you mean 'problem'?"),
+        ('key = "problem..x"\nvalues = [5]', "sweep.key is 'problem..x'; give keys joined by dots"),
+        ('key = "policies[3].confidence"\nvalues = [5]', "policies is a list; give policies[0] to policies[0], or"),
+        ('key = "policies.confidence"\nvalues = [5]', "policies is a list; give policies[0] to policies[0], or"),
+        ('key = "problem.delays.rounds.x"\nvalues = [5]', "problem.delays.rounds is 5, which has no keys."),
+    ],
+)
+def test_a_mistake_in_a_sweep_is_named(file: Path, section: str, said: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read_sweep(sweep_file(file, section))
+    assert str(caught.value).startswith(f"{file}: ")
+    assert said in str(caught.value)
+
+
+def test_a_categorical_reward(file: Path) -> None:
+    file.write_text(TEXT.replace(R, 'rewards = [{law = "Categorical", values = [0, 0.5], probabilities = [0.5, 0.5]}]'))
+    problem = read_experiment(file).problem
+    assert isinstance(problem, Problem)
+    assert problem.rewards == (Categorical([0.0, 0.5], [0.5, 0.5]),)

@@ -1,0 +1,225 @@
+"""Every invalid parameter raises InvalidParameter with a message that names the parameter, the value and what is
+allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as ss
+
+from belated import Problem, policies
+from belated.delays import (
+    ByReward,
+    Empirical,
+    Fixed,
+    FromScipy,
+    Geometric,
+    LogNormal,
+    Mixture,
+    Never,
+    PacketLoss,
+    Pareto,
+    Poisson,
+)
+from belated.delays import Uniform as UniformDelay
+from belated.delays.base import DELAYS
+from belated.domains import Domain, parameters_of
+from belated.errors import BelatedError, InvalidParameter, UnsupportedSupport
+from belated.forms.base import POLICIES
+from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
+from belated.rewards.base import REWARDS
+
+VALID: dict[type, dict[str, Any]] = {
+    Bernoulli: {"mean": 0.5},
+    Beta: {"a": 1.0, "b": 2.0},
+    Categorical: {"values": [0.0, 1.0], "probabilities": [0.5, 0.5]},
+    Constant: {"value": 0.5},
+    Uniform: {"low": 0.0, "high": 1.0},
+    ByReward: {"laws": {0: Fixed(0), 1: Fixed(1)}},
+    Empirical: {"delays": [1, 2]},
+    Fixed: {"rounds": 3},
+    FromScipy: {"frozen": ss.expon(scale=3)},
+    Geometric: {"mean": 3.0},
+    LogNormal: {"median": 3.0, "sigma": 1.0},
+    Mixture: {"parts": [(1.0, Fixed(1))]},
+    Never: {},
+    PacketLoss: {"observed": 0.5},
+    Pareto: {"alpha": 1.0},
+    Poisson: {"mean": 3.0},
+    UniformDelay: {"low": 1, "high": 4},
+    **{getattr(policies, name): {} for name in POLICIES},
+    policies.PatientBandits: {"alpha": 0.5},
+}
+
+
+def test_every_registered_class_is_here() -> None:
+    assert set(VALID) == {*REWARDS.values(), *DELAYS.values(), *POLICIES.values()}
+    for cls, given in VALID.items():
+        assert cls(**given) == cls(**given)
+
+
+def outside(domain: Domain) -> list[Any]:
+    """Values that a domain does not have."""
+    values: list[Any] = [math.nan, math.inf, -math.inf, "0.5", True, np.bool_(False), [0.5], 1j, np.float64("nan")]
+    if not domain.optional:
+        values.append(None)
+    if math.isfinite(domain.low):
+        values += [domain.low - 1, np.float32(domain.low - 0.5)]
+        if domain.open_low:
+            values += [domain.low, -0.0]
+    if math.isfinite(domain.high):
+        values += [domain.high + 1]
+    if domain.whole:
+        values += [1.5, np.float64(2.25)]
+    if not (domain.whole and math.isinf(domain.high)):
+        values += [10**400]
+    return values
+
+
+CASES = [
+    pytest.param(
+        cls, parameter.name, value, parameter.domain, id=f"{cls.__module__}.{parameter.name}={str(value)[:12]}"
+    )
+    for cls in VALID
+    for parameter in parameters_of(cls)
+    if parameter.domain is not None
+    for value in outside(parameter.domain)
+]
+
+
+@pytest.mark.parametrize(("cls", "parameter", "value", "domain"), CASES)
+def test_values_outside_the_domain(cls: Any, parameter: str, value: Any, domain: Domain) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        cls(**{**VALID[cls], parameter: value})
+    message = str(caught.value)
+    assert isinstance(caught.value, BelatedError)
+    assert isinstance(caught.value, ValueError)
+    assert cls.__name__ in message
+    assert parameter in message
+    assert repr(value) in message
+    assert f"give {domain.describe()}" in message
+
+
+@pytest.mark.parametrize("huge", [2**31, 2**62, 2**63, 10**30, 10**400], ids=["2^31", "2^62", "2^63", "1e30", "1e400"])
+@pytest.mark.parametrize("make", [Fixed, lambda high: UniformDelay(high - 5, high), lambda one: Empirical([one, one])])
+def test_delays_longer_than_any_machine_number(make: Any, huge: int) -> None:
+    """A whole number of any size is a delay, or is refused by name; never an OverflowError, never another delay."""
+    try:
+        law = make(huge)
+    except InvalidParameter as error:
+        refusal = str(error)
+    else:
+        assert law.quantile(1.0) == pytest.approx(huge, rel=1e-9)
+        assert plays_late(law)
+        return
+    assert any(word in refusal for word in ("rounds", "low", "high", "delays"))
+    assert any(str(given)[:15] in refusal for given in (huge, huge - 5))
+
+
+def plays_late(law: Any) -> bool:
+    """Whether feedback under this law is in flight at the horizon."""
+    from belated import simulate
+
+    result = simulate(Problem([Bernoulli(0.5)] * 2, law), policies.UCB(), horizon=10, runs=1, workers=1)
+    return bool(result.in_flight.sum() == 10 and result.lost.sum() == 0)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.5, np.float32(0.5), np.int64(1), 1, np.float64(0.25)])
+def test_numbers_of_every_kind_are_taken(value: Any) -> None:
+    law = Bernoulli(value)
+    assert law.mean == float(value)
+    assert type(law.mean) is float
+    assert type(Fixed(np.int32(7)).rounds) is int
+    assert Fixed(7.0) == Fixed(7)
+
+
+REFUSED: list[tuple[str, Callable[[], Any], list[str]]] = [
+    ("reward ends", lambda: Uniform(0.5, 0.5), ["low", "high", "0.5", "0 <= low < high <= 1"]),
+    ("reward ends", lambda: Uniform(0.7, 0.2), ["0.7", "0.2"]),
+    ("delay ends", lambda: UniformDelay(5, 4), ["low is 5", "high is 4", "low <= high"]),
+    ("no values", lambda: Categorical([], []), ["values", "[]", "at least one"]),
+    ("text", lambda: Categorical("01", [0.5, 0.5]), ["values", "'01'"]),
+    ("a number", lambda: Categorical(0.5, [1.0]), ["values", "0.5"]),
+    ("no number", lambda: Categorical([0.0, "a"], [0.5, 0.5]), ["values[1]", "'a'"]),
+    ("NaN", lambda: Categorical([0.0, math.nan], [0.5, 0.5]), ["values[1]", "nan"]),
+    ("lengths", lambda: Categorical([0.0, 1.0], [1.0]), ["2 values", "1 probabilities"]),
+    ("twice", lambda: Categorical([0.5, 0.5], [0.5, 0.5]), ["values", "once"]),
+    ("sum", lambda: Categorical([0.0, 1.0], [0.5, 0.6]), ["probabilities", "1.1", "sum 1"]),
+    ("negative", lambda: Categorical([0.0, 1.0], [-0.5, 1.5]), ["probabilities", "-0.5", ">= 0"]),
+    ("no parts", lambda: Mixture([]), ["parts", "[]", "at least one"]),
+    ("no pair", lambda: Mixture([(1.0, Fixed(1)), Fixed(2)]), ["part 1", "Fixed(rounds=2)", "(weight, delay law)"]),
+    ("no law", lambda: Mixture([(1.0, 3)]), ["part 0", "(1.0, 3)"]),
+    ("class", lambda: Mixture([(1.0, Fixed)]), ["part 0", "Fixed"]),
+    ("a reward law", lambda: Mixture([(1.0, Bernoulli(0.5))]), ["part 0", "Bernoulli"]),
+    ("weight", lambda: Mixture([(-1.0, Fixed(1))]), ["weight of part 0", "-1.0", "give a number"]),
+    ("weight", lambda: Mixture([(math.nan, Fixed(1))]), ["weight of part 0", "nan"]),
+    ("weights", lambda: Mixture([(0, Fixed(1)), (0, Fixed(2))]), ["weights", "0"]),
+    ("huge weights", lambda: Mixture([(1e308, Fixed(number)) for number in range(10)]), ["weight"]),
+    ("no sample", lambda: Empirical([]), ["delays", "[]", "at least one"]),
+    ("negative", lambda: Empirical([3, -1]), ["delays", "[3, -1]", ">= 0"]),
+    ("half", lambda: Empirical([0.5]), ["delays", "[0.5]", "whole"]),
+    ("NaN", lambda: Empirical([1, math.nan]), ["delays", "nan"]),
+    ("infinite", lambda: Empirical([1, math.inf]), ["delays", "inf", "never"]),
+    ("text", lambda: Empirical(["soon"]), ["delays", "soon"]),
+    ("nothing", lambda: Empirical(None), ["delays", "None"]),  # type: ignore[arg-type]
+    ("not frozen", lambda: FromScipy(ss.norm), ["frozen", "scipy.stats"]),
+    ("negative support", lambda: FromScipy(ss.norm(3, 1)), ["support", "-inf", ">= 0"]),
+    ("negative support", lambda: FromScipy(ss.uniform(-1, 3)), ["support", "-1", ">= 0"]),
+    ("NaN support", lambda: FromScipy(ss.expon(scale=-1)), ["support", "nan"]),
+    ("no distribution", lambda: FromScipy(3), ["3", "frozen"]),
+    ("no laws", lambda: ByReward({}), ["mapping", "empty", "{reward: law"]),
+    ("no mapping", lambda: ByReward(3), ["3", "mapping", "function"]),  # type: ignore[arg-type]
+    ("value", lambda: ByReward({2: Fixed(1)}), ["reward", "2", "[0, 1]"]),
+    ("value", lambda: ByReward({"1": Fixed(1)}), ["reward", "'1'"]),
+    ("no law", lambda: ByReward({1: 5}), ["reward 1", "5", "delay law"]),  # type: ignore[dict-item]
+    ("nested", lambda: ByReward({1: ByReward({1: Fixed(1)})}), ["reward 1", "does not depend"]),
+    ("function", lambda: Problem([Bernoulli(0.5)], ByReward(lambda r: 3)), ["arm 0", "3"]),
+    ("missing", lambda: Problem([Bernoulli(0.5)], ByReward({1: Fixed(2)})), ["arm 0", "can be 0", "add one for 0"]),
+    ("continuous", lambda: Problem([Beta(1, 1)], ByReward({1: Fixed(2)})), ["arm 0", "continuous", "Beta", "function"]),
+    ("alone", lambda: ByReward({1: Fixed(2)}).cdf(3), ["rewards", "Problem.delay_cdf"]),
+    ("alone", lambda: ByReward({1: Fixed(2)}).quantile(0.5), ["rewards", "Problem.delay_quantile"]),
+    ("alone", lambda: ByReward({1: Fixed(2)}).never, ["rewards"]),
+    ("no arms", lambda: Problem([], Fixed(1)), ["rewards", "[]", "at least one"]),
+    ("one law", lambda: Problem(Bernoulli(0.5), Fixed(1)), ["rewards", "Bernoulli(mean=0.5)", "list"]),  # type: ignore[arg-type]
+    ("a mean", lambda: Problem([0.5], Fixed(1)), ["rewards[0]", "0.5", "law"]),  # type: ignore[list-item]
+    ("a delay", lambda: Problem([Bernoulli(0.5)], [5]), ["delays[0]", "5", "law"]),  # type: ignore[list-item]
+    ("a delay", lambda: Problem([Bernoulli(0.5)], 5), ["delays", "5", "law"]),  # type: ignore[arg-type]
+    ("swapped", lambda: Problem([Fixed(3)], Bernoulli(0.5)), ["rewards[0]", "Fixed(rounds=3)"]),  # type: ignore[list-item, arg-type]
+    ("lengths", lambda: Problem([Bernoulli(0.5)] * 3, [Fixed(1)] * 2), ["3 reward laws", "2 delay laws"]),
+]
+
+
+@pytest.mark.parametrize(("make", "fragments"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_what_cannot_be(make: Callable[[], Any], fragments: list[str]) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        make()
+    assert isinstance(caught.value, BelatedError)
+    assert isinstance(caught.value, ValueError)
+    for fragment in fragments:
+        assert fragment in str(caught.value)
+
+
+def test_rewards_outside_the_unit_interval() -> None:
+    with pytest.raises(UnsupportedSupport, match=r"1\.5.*\[0, 1\]") as caught:
+        Categorical([0.5, 1.5], [0.5, 0.5])
+    assert isinstance(caught.value, InvalidParameter)
+
+
+def test_a_refused_parameter_with_the_wrong_name() -> None:
+    with pytest.raises(TypeError):
+        Fixed(delay=3)  # type: ignore[call-arg]
+
+
+def test_laws_are_values() -> None:
+    """Equal by their parameters, usable as keys, and never to be changed."""
+    for cls, given in VALID.items():
+        if cls is not FromScipy:
+            assert hash(cls(**given)) == hash(cls(**given))
+    with pytest.raises(AttributeError):
+        Bernoulli(0.5).mean = 0.7  # type: ignore[misc]
+    assert Mixture([(2, Fixed(1)), (2, Fixed(2))]) == Mixture([(0.5, Fixed(1)), (0.5, Fixed(2))])
+    assert Empirical([3, 1]) == Empirical([1, 3])
