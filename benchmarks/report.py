@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import belated
-
 from contract import Row
 from native import FLAGS, compiler_version
 from task import TASK

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from scipy import stats
+
 from belated import Problem, simulate
 from belated.delays import (
     ByReward,
@@ -31,8 +33,6 @@ from belated.policies import (
     UniformChoice,
 )
 from belated.rewards import Bernoulli
-from scipy import stats
-
 from task import TASK, spread
 
 

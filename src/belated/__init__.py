@@ -5,5 +5,6 @@ from belated.online import ArmSummary, Bandit, Decision
 from belated.problem import Problem
 from belated.result import Result
 from belated.simulate import simulate
+from belated.sweep import Sweep, sweep
 
-__all__ = ["ArmSummary", "Bandit", "Decision", "Problem", "Result", "__version__", "simulate"]
+__all__ = ["ArmSummary", "Bandit", "Decision", "Problem", "Result", "Sweep", "__version__", "simulate", "sweep"]

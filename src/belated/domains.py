@@ -50,6 +50,7 @@ class Domain:
             return None
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
             raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
+        value = value.item() if isinstance(value, np.generic) else value
         inside = self.low <= value <= self.high and -_HUGE < value < _HUGE
         inside = inside and not (self.open_low and value == self.low)
         if not inside or (self.open_high and value == self.high):

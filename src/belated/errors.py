@@ -15,6 +15,7 @@
     |-- NotReproducible                      a result whose problem cannot be written down is asked to run again
     |-- MissingComponent (also ImportError)  an optional part is not installed; the message has the install line
     `-- Interrupted (also KeyboardInterrupt) Ctrl-C; ``.result`` holds the finished runs
+        `-- SweepInterrupted                 Ctrl-C in a sweep; ``.sweep`` holds the finished values
 
 Each message says what was given, what is allowed and what to do.
 """
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from belated.result import Result
+    from belated.sweep import Sweep
 
 
 class BelatedError(Exception):
@@ -84,3 +86,14 @@ class Interrupted(BelatedError, KeyboardInterrupt):
     def __init__(self, message: str, result: Result | None) -> None:
         super().__init__(message)
         self.result = result
+
+
+class SweepInterrupted(Interrupted):
+    """Ctrl-C stopped a sweep; :attr:`sweep` holds the values that were finished, or None.
+
+    :attr:`result` holds the finished runs of the value that was being played, or None.
+    """
+
+    def __init__(self, message: str, sweep: Sweep | None, result: Result | None) -> None:
+        super().__init__(message, result)
+        self.sweep = sweep

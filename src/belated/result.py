@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
+import uuid
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -180,15 +180,15 @@ class Result:
         text = np.array(self.manifest.to_json())
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(temporary, "xb") as file:
                 np.savez_compressed(file, manifest=text, labels=np.array(self.labels), **arrays)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
         return target
 

@@ -95,13 +95,6 @@ def _play_all(
 ) -> None:
     """Play all chunks, a few ahead of those collected; an interruption leaves no thread behind."""
     chunks = _chunks(problem, plan, runs, collector.arms, collector.block or _chunk_runs(plan.horizon, runs, threads))
-    if threads == 1:  # no thread but this: simpler to profile, and Ctrl-C comes between two chunks
-        for chunk in chunks:
-            outcomes = run_chunk(policies, chunk, plan)
-            assert outcomes is not None
-            collector.add(chunk, outcomes)
-            report(chunk.runs * plan.horizon * len(policies))
-        return
     with ThreadPoolExecutor(threads) as pool:
         waiting: dict[Future[list[Outcome] | None], Chunk] = {}
         try:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.domains import MAX_HORIZON, Domain
-from belated.errors import Interrupted, InvalidParameter
+from belated.errors import InvalidParameter, SweepInterrupted
 from belated.forms.base import Policy
 from belated.problem import Family, Problem
 from belated.progress import Progress, reporter
@@ -88,15 +88,6 @@ class Sweep:
         from belated.figures import plot_sweep
 
         return plot_sweep(self.name, np.array(self.values), self.mean, self.stderr, self.labels, self.runs, ax)
-
-
-class SweepInterrupted(Interrupted):
-    """Ctrl-C stopped a sweep; :attr:`sweep` holds the values that were finished, or None. :attr:`result` holds the
-    finished runs of the value that was being played, or None."""
-
-    def __init__(self, message: str, sweep: Sweep | None, result: Result | None) -> None:
-        super().__init__(message, result)
-        self.sweep = sweep
 
 
 def sweep(

@@ -23,7 +23,8 @@ def command(
         from belated.cli.stage import Stage
         from belated.cli.tables import heading, pace, sweep_table
         from belated.config import read_sweep
-        from belated.sweep import SweepInterrupted, sweep
+        from belated.errors import SweepInterrupted
+        from belated.sweep import sweep
 
         plan = read_sweep(file, **overrides(runs, seed, horizon, out))
         from belated.cli.output import write_sweep  # heavy, and not needed to find a mistake

@@ -31,7 +31,7 @@ class Empirical(DelayLaw):
     def _validate(self) -> None:
         try:
             sample = np.sort(np.asarray(self.delays, np.float64).ravel())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             sample = np.array([np.nan])
         good = sample.size > 0 and np.all(np.isfinite(sample)) and sample[0] >= 0 and sample[-1] <= 2**53
         if not good or np.any(sample != np.floor(sample)):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law
+from belated.delays.base import DelayLaw, delay_law, whole
 from belated.domains import Domain
 from belated.engine.laws import LawsBuilder
 from belated.errors import InvalidParameter
@@ -68,7 +68,7 @@ class Mixture(DelayLaw):
             grown = total + term
             rest = rest + np.where(total >= term, (total - grown) + term, (term - grown) + total)
             total = grown
-        return total + rest
+        return np.where(whole(rounds) >= self.longest, 1.0 - self.never, np.minimum(total + rest, 1.0 - self.never))
 
     @property
     def depends_on_reward(self) -> bool:

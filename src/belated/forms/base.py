@@ -63,11 +63,11 @@ class Policy(Declared, ABC):
         return self if self.horizon is not None else replace(self, horizon=horizon)
 
     def describe(self) -> str:
-        """The label with every parameter that is not at its default."""
+        """The label with every parameter that is not at its default, but for the horizon."""
         given = [
             f"{field.name}={getattr(self, field.name):g}"
             for field in fields(self)
-            if getattr(self, field.name) not in (None, field.default)
+            if field.name != "horizon" and getattr(self, field.name) not in (None, field.default)
         ]
         return f"{self.label}({', '.join(given)})" if given else self.label
 

@@ -47,7 +47,7 @@ def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pul
 
 @dispatched
 def reads_origin(policy: Any) -> Any:
-    """Whether ``answered`` or ``note_answer`` may look at ``rank`` and ``pulled_at``; known from the registration on."""
+    """Whether ``answered`` or ``note_answer`` looks at ``rank`` and ``pulled_at``; found out at the registration."""
 
 
 @dispatched
