@@ -116,9 +116,10 @@ times.
 C_NOTE = """\
 The C program (`benchmarks/c/ucb.c`) plays one run at a time, keeps each arm's index until its
 feedback arrives, holds the feedback in a ring, and notes the regret at 100 rounds as `simulate`
-does. It is built twice: `avx512` keeps the indices of all arms in three registers and has no branch
-that depends on the data; `portable` is plain C that remembers the leader and scans only when the
-leader's index falls. The limit is judged against the faster of the two.
+does. It knows one thing: Bernoulli rewards under one fixed delay, with the number of arms fixed when
+it is compiled. `portable` is plain C that remembers the leader and scans only when the leader's index
+falls; the limit is judged against it. `avx512` is what hand-written vector code adds: the indices of
+all arms stay in three registers, and no branch depends on the data.
 """
 
 PEER_NOTE = """\
