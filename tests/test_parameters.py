@@ -100,7 +100,8 @@ def test_values_outside_the_domain(cls: Any, parameter: str, value: Any, domain:
     assert isinstance(caught.value, ValueError)
     assert cls.__name__ in message
     assert parameter in message
-    assert repr(value) in message
+    plain = value.item() if isinstance(value, np.generic) else value
+    assert repr(value) in message or repr(plain) in message
     assert f"give {domain.describe()}" in message
 
 
