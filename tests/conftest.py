@@ -1,4 +1,5 @@
-"""Settings of the whole suite: hypothesis without chance, and the paths that subprocesses need."""
+"""Settings of the whole suite: hypothesis without chance. ``BELATED_EXAMPLES=20`` gives twenty times its examples (see
+``strategies.examples``), ``HYPOTHESIS_PROFILE=hasty`` does not shrink what it finds."""
 
 from __future__ import annotations
 
@@ -9,6 +10,5 @@ from hypothesis import HealthCheck, Phase, settings
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 
 settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
-settings.register_profile("explore", max_examples=2000, print_blob=True, **_COMMON)  # HYPOTHESIS_PROFILE=explore
 settings.register_profile("hasty", derandomize=True, phases=(Phase.explicit, Phase.generate), **_COMMON)  # no shrinking
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

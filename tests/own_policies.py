@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+import reference
 from belated.forms import hooks
 from belated.forms.base import NO_TABLE, Policy, policy
 from belated.forms.confidence import ConfidencePolicy, observed_mean, radius
@@ -16,6 +18,7 @@ from belated.policies import UCB, OptimisticPessimisticElimination
 from belated.rng import uniform, word
 
 AGES, RANKS, LAST, ROUNDS = range(4)
+PRIME = 65521
 
 
 @policy
@@ -82,6 +85,44 @@ class Impatient(Policy):
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
         return 1.0
+
+
+@policy
+class Ordered(Policy):
+    """Chooses by a checksum of all answers in the order in which they came: every swap of two shows."""
+
+    label = "Ordered"
+    memory = 1
+
+    def constants(self, arms: int) -> tuple[float, ...]:
+        return ()
+
+    @staticmethod
+    def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        told = np.int64(arm) + 7 * np.int64(rank) + 11 * np.int64(pulled_at) + 13 * np.int64(now)
+        state.memory[0, 0] = (np.int64(state.memory[0, 0]) * 31 + told) % PRIME
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        return (np.int64(state.memory[0, 0]) + now) % state.pulls.shape[0]
+
+    @staticmethod
+    def lower(policy: Any, arm: Arm) -> Any:
+        return 0.0
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        return 1.0
+
+
+def ordered(known: reference.Known) -> Iterator[int]:
+    """The same, for the plain simulator."""
+    checksum = read = 0
+    while True:
+        for arm, rank, pulled_at, now in known.log[read:]:
+            checksum = (checksum * 31 + arm + 7 * rank + 11 * pulled_at + 13 * now) % PRIME
+        read = len(known.log)
+        yield (checksum + known.now) % known.arms
 
 
 class Watched(NamedTuple):

@@ -40,6 +40,9 @@ class Known:
     n: list[int] = field(default_factory=list)
     S: list[float] = field(default_factory=list)
     eliminated_at: list[int] = field(default_factory=list)
+    log: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """Every answer as it came, (arm, rank, round of the pull, round before which it came): more than the paper's
+    policies may use."""
 
     def __post_init__(self) -> None:
         self.m, self.n, self.S = [0] * self.arms, [0] * self.arms, [0.0] * self.arms
@@ -205,19 +208,21 @@ def play(
     gaps = [max(means) - mean for mean in means]
     known = Known(problem.arms, policy, environment)
     chooser = (algorithm or ALGORITHMS[type(policy).__name__])(known)
-    due: dict[int, list[tuple[int, int, float]]] = {}  # round at whose end feedback becomes known, in the pulls' order
+    due: dict[int, list[tuple[int, int, int, float]]] = {}  # by the round at whose end it is known; in the pulls' order
     marks = set(checkpoints)
     nothing = [[0] * problem.arms for _ in range(3)]
     played = Played([], known.m, *nothing, known.eliminated_at, [], [], known)
     for now in range(1, horizon + 1):
         arrived = due.pop(now - 1, [])
-        for _, arm, reward in arrived:
+        for pulled_at, arm, rank, reward in arrived:
             known.n[arm] += 1
             known.S[arm] += reward
-        played.arrivals.append([(pulled_at, reward) for pulled_at, _, reward in arrived])
+            known.log.append((arm, rank, pulled_at, now))
+        played.arrivals.append([(pulled_at, reward) for pulled_at, _, _, reward in arrived])
         known.now = now
         arm = next(chooser)
-        reward, delay = environment.pull(arm, known.m[arm])
+        rank = known.m[arm]
+        reward, delay = environment.pull(arm, rank)
         known.m[arm] += 1
         played.choices.append(arm)
         if delay is None:
@@ -226,7 +231,7 @@ def play(
             played.in_flight[arm] += 1
         else:
             played.observed[arm] += 1
-            due.setdefault(now + delay, []).append((now, arm, reward))
+            due.setdefault(now + delay, []).append((now, arm, rank, reward))
         if now in marks:
             played.curve.append(_regret(gaps, known.m))
     return played

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import scipy.stats
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import belated.policies  # noqa: F401  (fills POLICIES)
@@ -26,6 +28,12 @@ from belated.delays import (
 from belated.delays import Uniform as UniformDelay
 from belated.forms.base import POLICIES, Policy
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, RewardLaw, Uniform
+
+
+def examples(count: int) -> settings:
+    """So many examples, or ``$BELATED_EXAMPLES`` times as many, to look further than every test run does."""
+    return settings(max_examples=count * int(os.environ.get("BELATED_EXAMPLES", "1")))
+
 
 SHARES = st.one_of(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]), st.floats(0.0, 1.0, allow_subnormal=False))
 ROUNDS = st.one_of(st.integers(0, 8), st.integers(0, 100), st.integers(300, 3000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,14 @@ def test_any_run_can_be_replayed_alone() -> None:
 
 def test_again_and_again() -> None:
     assert_same_bits(run(workers=2), run(workers=2))
+
+
+def test_simulations_side_by_side() -> None:
+    expected = {seed: run(seed=seed) for seed in range(4)}
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda seed: run(seed=seed, workers=2), range(4)))
+    for seed, result in enumerate(found):
+        assert_same_bits(result, expected[seed])
 
 
 def test_runs_and_seeds_differ() -> None:

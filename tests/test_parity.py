@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reference
@@ -31,6 +31,7 @@ from belated.policies import (
 from belated.problem import Family
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
 from belated.rng import family_generator
+from own_policies import Ordered, ordered
 from sampling import Prefetched
 
 COUNTS = ("pulls", "observed", "in_flight", "lost", "eliminated_at")
@@ -53,7 +54,8 @@ def assert_agree(
         environment = Prefetched(drawn, horizon=horizon, seed=seed, run=run, guided=single)
         for number, policy in enumerate(policies):
             told = policy.for_horizon(horizon)
-            expected = reference.play(drawn, told, environment, horizon, result.rounds.tolist())
+            algorithm = ordered if isinstance(policy, Ordered) else None
+            expected = reference.play(drawn, told, environment, horizon, result.rounds.tolist(), algorithm)
             where = f"{policy} in run {run}"
             assert np.array_equal(result.curves[number, run], expected.curve), where
             assert result.final[number, run] == expected.curve[-1], where
@@ -83,26 +85,26 @@ def test_prefetched_draws_are_the_draws() -> None:
 def games(draw: Any, arms: Any = None) -> tuple[Problem, list[Policy], int, int, int]:
     """(problem, one policy of every kind, horizon, checkpoints, seed)."""
     problem = draw(strategies.problems(arms))
-    policies = [draw(strategies.policies(name)) for name in sorted(POLICIES)]
+    policies = [*(draw(strategies.policies(name)) for name in sorted(POLICIES)), Ordered()]
     horizon = draw(st.one_of(st.integers(60, 400), st.integers(1, 400), st.integers(1, 20)))
     return problem, policies, horizon, draw(st.sampled_from([1, 7, 1000])), draw(st.integers(0, 2**40))
 
 
-@settings(max_examples=300)
+@strategies.examples(300)
 @given(games())
 def test_every_policy_on_any_problem(game: tuple[Problem, list[Policy], int, int, int]) -> None:
     problem, policies, horizon, checkpoints, seed = game
     assert_agree(problem, policies, horizon=horizon, seed=seed, checkpoints=checkpoints)
 
 
-@settings(max_examples=30)
+@strategies.examples(30)
 @given(games(st.integers(63, 130)))
 def test_every_policy_on_many_arms(game: tuple[Problem, list[Policy], int, int, int]) -> None:
     problem, policies, horizon, checkpoints, seed = game
     assert_agree(problem, policies, horizon=horizon, seed=seed, checkpoints=checkpoints)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@strategies.examples(150)
 @given(game=games(), bits=st.integers(1, 4))
 def test_wheels_of_many_levels(game: tuple[Problem, list[Policy], int, int, int], bits: int) -> None:
     """Tiny wheels: every delay climbs several levels, and the pool grows."""
@@ -113,7 +115,7 @@ def test_wheels_of_many_levels(game: tuple[Problem, list[Policy], int, int, int]
         assert_agree(problem, policies, horizon=horizon, seed=seed, checkpoints=checkpoints, runs=2)
 
 
-@settings(max_examples=60)
+@strategies.examples(60)
 @given(
     reward=strategies.rewards,
     delay=strategies.plain_delays,
@@ -145,6 +147,7 @@ EVERY_POLICY = [
     OptimisticPessimisticElimination(confidence=0.02),
     ThompsonSampling(),
     UniformChoice(),
+    Ordered(),
 ]
 
 
@@ -190,6 +193,18 @@ def test_short_delays_and_rare_losses(longest: int, never: float) -> None:
     assert_agree(problem, EVERY_POLICY, horizon=2000, runs=3)
 
 
+def test_a_delay_law_for_each_of_many_arms() -> None:
+    """More laws than the engine prepares guides for."""
+    laws = [[Pareto(0.3 + 0.02 * arm), Geometric(0.5 * arm), LogNormal(1.0 + arm, 1.0)][arm % 3] for arm in range(120)]
+    problem = Problem([Bernoulli(0.2 + 0.005 * arm) for arm in range(120)], laws)
+    assert_agree(problem, EVERY_POLICY, horizon=600)
+
+
+def test_a_thousand_arms() -> None:
+    problem = Problem([Bernoulli(0.3 + 0.0005 * arm) for arm in range(1000)], Geometric(40))
+    assert_agree(problem, [UCB(confidence=0.05), OptimisticPessimisticElimination(confidence=0.001)], horizon=2200)
+
+
 def test_checkpoints_that_end_before_the_horizon() -> None:
     problem = Problem([Bernoulli(0.1), Bernoulli(0.9)], Fixed(5))
     for rounds in ([1], [10, 20], [150], [3, 299]):
@@ -216,6 +231,7 @@ HEAVY = Mixture([(0.5, Pareto(0.3)), (0.3, LogNormal(3000.0, 2.0)), (0.1, Fixed(
         (PhasedElimination(confidence=0.5), 90_000),
         (OptimisticPessimisticElimination(confidence=1.0), 131_072),
         (UniformChoice(), 200_000),
+        (Ordered(), 200_000),
     ],
     ids=lambda value: getattr(value, "label", value),
 )
@@ -228,7 +244,7 @@ def test_long_games_with_heavy_tails(policy: Policy, horizon: int) -> None:
 @pytest.mark.parametrize("longest", [65_534, 65_535, 65_536, 65_537])
 def test_delays_around_the_size_of_the_largest_single_wheel(longest: int) -> None:
     problem = Problem([Bernoulli(0.4), Bernoulli(0.5)], Empirical([0, 1, 1023, 1024, 1025, longest - 1, longest]))
-    assert_agree(problem, [UCB(confidence=1.0)], horizon=140_000, seed=1)
+    assert_agree(problem, [UCB(confidence=1.0), Ordered()], horizon=140_000, seed=1)
 
 
 def test_thompson_in_a_longer_game() -> None:
@@ -256,7 +272,7 @@ def live_choices(problem: Problem, policy: Policy, played: reference.Played, see
     return np.array(choices)
 
 
-@settings(max_examples=60)
+@strategies.examples(60)
 @given(games(), st.booleans())
 @example((Problem([Bernoulli(0.5)], Fixed(0)), [SuccessiveElimination()], 30, 1, 0), False)
 def test_live_bandit(game: tuple[Problem, list[Policy], int, int, int], told: bool) -> None:
@@ -265,7 +281,8 @@ def test_live_bandit(game: tuple[Problem, list[Policy], int, int, int], told: bo
     environment = Prefetched(problem, horizon=horizon, seed=seed, run=0)
     for policy in policies:
         player = policy.for_horizon(horizon) if told else policy
-        expected = reference.play(problem, player, environment, horizon, [])
+        algorithm = ordered if isinstance(policy, Ordered) else None
+        expected = reference.play(problem, player, environment, horizon, [], algorithm)
         assert np.array_equal(live_choices(problem, player, expected, seed), expected.choices), player
 
 
@@ -273,5 +290,6 @@ def test_live_bandit_on_many_arms() -> None:
     problem = Problem([Bernoulli(0.2 + 0.005 * arm) for arm in range(100)], Geometric(30))
     environment = Prefetched(problem, horizon=600, seed=9, run=0)
     for policy in (*EVERY_POLICY, UCB(horizon=None), OptimisticUCB(delta=0.5)):
-        expected = reference.play(problem, policy, environment, 600, [])
+        algorithm = ordered if isinstance(policy, Ordered) else None
+        expected = reference.play(problem, policy, environment, 600, [], algorithm)
         assert np.array_equal(live_choices(problem, policy, expected, 9), expected.choices), policy

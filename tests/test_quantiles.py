@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats as ss
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
@@ -91,7 +91,7 @@ def test_quantiles_beyond_all_counting() -> None:
     assert Geometric(1e9).quantile(0.5) == pytest.approx(1e9 * math.log(2), rel=1e-6)
 
 
-@settings(max_examples=150)
+@strategies.examples(150)
 @given(strategies.plain_delays, st.floats(0, 1))
 def test_definition_on_any_law(law: DelayLaw, q: float) -> None:
     found = law.quantile(q)
@@ -102,7 +102,7 @@ def test_definition_on_any_law(law: DelayLaw, q: float) -> None:
         assert found == 0 or float(law.cdf(found - 1)) < q
 
 
-@settings(max_examples=100)
+@strategies.examples(100)
 @given(strategies.plain_delays, st.lists(st.floats(0, 1), min_size=2, max_size=6))
 def test_monotone(law: DelayLaw, levels: list[float]) -> None:
     found = [law.quantile(q) for q in sorted(levels)]
@@ -170,7 +170,7 @@ def test_marginal_of_a_mixture_with_a_dependent_part() -> None:
     np.testing.assert_allclose(Problem([Bernoulli(0.25)], law).delay_cdf(0, g), expected, rtol=1e-12)
 
 
-@settings(max_examples=100)
+@strategies.examples(100)
 @given(strategies.problems())
 def test_marginals_are_distributions(problem: Problem) -> None:
     g = np.concatenate([np.arange(-2, 300), [10.0**k for k in range(3, 16)]])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
@@ -104,7 +104,7 @@ def test_regret_is_of_means_and_grows() -> None:
 # ---- counts ----
 
 
-@settings(max_examples=60)
+@strategies.examples(60)
 @given(strategies.problems(), st.integers(1, 300), st.integers(0, 1000))
 def test_every_pull_is_observed_in_flight_or_lost(problem: Problem, horizon: int, seed: int) -> None:
     policies = [cls(alpha=0.5) if name == "PatientBandits" else cls() for name, cls in sorted(POLICIES.items())]

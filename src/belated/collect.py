@@ -15,7 +15,6 @@ from belated.forms.base import Policy
 from belated.manifest import Manifest, labels_of
 from belated.problem import Family, Problem
 from belated.result import Result
-from belated.rng import family_generator
 
 KEPT_NUMBERS = 2**25
 """All runs' curves are kept up to this many numbers (256 MiB); beyond, those of the first runs."""
@@ -27,13 +26,12 @@ workers."""
 class Collector:
     """Room for the result of a simulation. ``block`` is the chunk size it asks for, or 0 for any."""
 
-    def __init__(self, problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int) -> None:
+    def __init__(self, problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, arms: int) -> None:
         self._problem = problem
         self._policies = policies
         self._plan = plan
         self._runs = runs
-        first = problem if isinstance(problem, Problem) else problem(family_generator(plan.seed, 0))
-        self.arms = first.arms if isinstance(first, Problem) else 0
+        self.arms = arms
         count, points = len(policies), plan.checkpoints.size
         self._kept = min(runs, max(KEPT_NUMBERS // (count * points), 1))
         self.block = BLOCK if self._kept < runs else 0

@@ -73,6 +73,7 @@ MAX_HORIZON = 2**31 - 2
 Probability = Annotated[float, Domain(0, 1)]
 PositiveProbability = Annotated[float, Domain(0, 1, open_low=True)]
 Positive = Annotated[float, Domain(0, open_low=True)]
+ShapeNumber = Annotated[float, Domain(1e-100)]
 NonNegative = Annotated[float, Domain(0)]
 Rounds = Annotated[int, Domain(0, 2**53, whole=True)]
 Confidence = Annotated[float | None, Domain(0, open_low=True, optional=True)]

@@ -13,7 +13,8 @@ import inspect
 import os
 import re
 import shutil
-import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -52,8 +53,8 @@ def compiled(function: F) -> F:
 
 
 def inner(function: F) -> F:
-    """``compiled`` for what only compiled code calls: no way in from Python is built, which halves the time to "
-    "compile."""
+    """``compiled`` for what only compiled code calls: no way in from Python is built, which halves the time to
+    compile."""
     result: F = numba.njit(function, **_INNER)
     return result
 
@@ -70,50 +71,70 @@ def entry(function: F) -> F:
     return _cached(function, cache_folder())
 
 
-def private_entry(function: F, *modules: str) -> F:
-    """``entry`` whose cached code also depends on the sources of ``modules`` (those of a user's own policies).
+def private_entry(function: F, *sources: str) -> F:
+    """``entry`` whose cached code also depends on other source files (those of a user's own policy).
 
-    A module without a source file, such as a notebook, is compiled anew in every process.
+    An empty name stands for code that has no file, such as a notebook's: it is compiled anew in every process.
     """
     folder = cache_folder()
+    if folder is None or "" in sources:
+        return _cached(function, None)
     digest = hashlib.sha256()
-    for name in sorted(modules):
-        path = getattr(sys.modules.get(name), "__file__", None)
-        if path is None or name == "__main__":
-            return compiled(function)
-        digest.update(Path(path).read_bytes())
+    for source in sorted(sources):
+        digest.update(source.encode())
+        digest.update(Path(source).read_bytes())
     return _cached(function, folder / f"own-{digest.hexdigest()[:16]}")
 
 
-def _cached(function: F, folder: Path) -> F:
-    before = _config.CACHE_DIR
-    _config.CACHE_DIR = str(folder)
-    result: F
-    try:
-        result = numba.njit(function, cache=True, **_OPTIONS)
-    except (OSError, RuntimeError):  # nowhere to write: compile anew in every process
-        result = numba.njit(function, **_OPTIONS)
-    finally:
-        _config.CACHE_DIR = before
+_configuring = threading.Lock()
+
+
+def _cached(function: F, folder: Path | None) -> F:
+    """``function`` compiled, its code kept in ``folder``; without one it is compiled anew in every process."""
+    if folder is None or not _writable(folder):
+        return outlined(function)
+    with _configuring:  # the folder is a global setting of numba's, read when a function is decorated
+        before = _config.CACHE_DIR
+        _config.CACHE_DIR = str(folder)
+        try:
+            result: F = numba.njit(function, cache=True, **_OPTIONS)
+        finally:
+            _config.CACHE_DIR = before
     return result
 
 
-def cache_folder() -> Path:
+def _writable(folder: Path) -> bool:
+    """Whether compiled code can be kept in the folder; numba would else keep it beside the sources, unseen."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+@cache
+def cache_folder() -> Path | None:
     """Where compiled code is kept: ``$BELATED_CACHE_DIR`` or the user's cache, one folder for each state of the
     sources.
 
     numba looks only at the file of the function it compiles; the hash in the folder's name sees edits in all the
     others."""
     base = os.environ.get("BELATED_CACHE_DIR")
-    root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "belated"
-    folder = root / _source_hash()
-    if not folder.exists():
-        _forget_old(root)
+    try:
+        root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "belated"
+        folder = root / _source_hash()
+        if folder.is_dir():
+            os.utime(folder)  # in use
+        else:
+            _forget_old(root)
+    except (OSError, RuntimeError):  # no home, no right
+        return None
     return folder
 
 
 def _forget_old(root: Path) -> None:
-    """Remove the compiled code of sources that were last compiled a month ago or earlier."""
+    """Remove the compiled code of sources that nobody used for a month."""
     limit = time.time() - 30 * 86400
     for old in root.glob("*") if root.is_dir() else ():
         if old.is_dir() and re.fullmatch("[0-9a-f]{16}", old.name) and old.stat().st_mtime < limit:

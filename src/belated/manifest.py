@@ -50,14 +50,18 @@ class Manifest:
         specs = [policy_spec(policy) for policy in policies]
         return cls(problem_spec(problem), specs, horizon, runs, seed, checkpoints.tolist(), seconds)
 
-    def source(self) -> tuple[Problem | Family, tuple[Policy, ...]]:
-        """The problem (or family) and the policies, made anew from the data."""
+    def make_problem(self) -> Problem | Family:
+        """The problem (or family), made anew from the data."""
         if "unknown" in self.problem:
             raise NotReproducible(
-                f"the problem of this result cannot be made anew: {self.problem['unknown']} Give it again, as "
-                "result.rerun(problem=...)."
+                f"the problem of this result cannot be made anew: {self.problem['unknown']} "
+                "Give it again, as result.rerun(problem=...)."
             )
-        return read_problem(self.problem), tuple(read_policy(spec) for spec in self.policies)
+        return read_problem(self.problem)
+
+    def make_policies(self) -> tuple[Policy, ...]:
+        """The policies, made anew from the data."""
+        return tuple(read_policy(spec) for spec in self.policies)
 
     def to_json(self) -> str:
         """The manifest as JSON text."""

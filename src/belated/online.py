@@ -120,6 +120,8 @@ class Bandit:
         now = self.decisions + 1
         with quietly():
             arm, rank = self._decide(self._parameters, self._state, now)
+        if arm < 0:
+            raise calls.no_such_arm(self.policy, len(self.arms))
         self._arm_of.append(arm)
         self._rank_of.append(rank)
         self._reward_of.append(math.nan)
@@ -222,8 +224,8 @@ class Bandit:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Bandit:
-        """The bandit that :meth:`to_dict` wrote down. It lives again all that happened, and goes on with the same "
-        "bits."""
+        """The bandit that :meth:`to_dict` wrote down. It lives again all that happened, and goes on with the same
+        bits."""
         try:
             if data["format"] != FORMAT:
                 raise StateError(

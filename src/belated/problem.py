@@ -39,12 +39,10 @@ class Problem:
                 f"Problem: {len(self.rewards)} reward laws and {len(self.delays)} delay laws; give one delay law for "
                 "all arms or one for each."
             )
-        for arm, (delay, reward) in enumerate(zip(self.delays, self.rewards, strict=True)):
-            if delay.depends_on_reward:
-                try:
-                    delay.given(reward)
-                except InvalidParameter as error:
-                    raise InvalidParameter(f"Problem: arm {arm}: {error}") from None
+        self._marginals = tuple(
+            _marginal(arm, delay, reward)
+            for arm, (delay, reward) in enumerate(zip(self.delays, self.rewards, strict=True))
+        )
 
     @property
     def arms(self) -> int:
@@ -73,8 +71,7 @@ class Problem:
 
     def delay_law(self, arm: int) -> DelayLaw:
         """The marginal law of an arm's delay."""
-        arm = self._arm(arm)
-        return self.delays[arm].given(self.rewards[arm])
+        return self._marginals[self._arm(arm)]
 
     def delay_quantile(self, arm: int, q: float) -> float:
         """The paper's d_i(q) = min { g : P(D_i <= g) >= q } of the marginal law; ``math.inf`` where it is never
@@ -113,6 +110,13 @@ def _laws(name: str, given: Any, kind: type[Any], example: str) -> tuple[Any, ..
         if not isinstance(law, kind):
             raise InvalidParameter(f"Problem: {name}[{arm}] is {law!r}; give a law, such as {example}.")
     return tuple(given)
+
+
+def _marginal(arm: int, delay: DelayLaw, reward: RewardLaw) -> DelayLaw:
+    try:
+        return delay.given(reward)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"Problem: arm {arm}: {error}") from None
 
 
 def _frozen(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
-from belated.domains import parameters_of
-from belated.errors import InvalidParameter, UnknownName
+from belated.errors import UnknownName
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -48,29 +47,18 @@ class Registry(Generic[T], Mapping[str, type[T]]):
 
     def __iter__(self) -> Iterator[str]:
         importlib.import_module(self._plugins)
-        return iter(sorted(name for name, cls in self._classes.items() if cls.__module__.startswith(self._plugins)))
+        return iter(
+            sorted(name for name, cls in self._classes.items() if cls.__module__.startswith(f"{self._plugins}."))
+        )
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def name_of(self, cls: type) -> str:
         """The name under which ``registry[name]`` finds the class again, also in another process."""
-        if cls.__module__.startswith(self._plugins):
+        if cls.__module__.startswith(f"{self._plugins}."):
             return cls.__name__
         return f"{cls.__module__}:{cls.__qualname__}"
-
-    def build(self, name: str, parameters: Mapping[str, Any]) -> T:
-        """An object of the class ``name``; unknown and missing parameters are named."""
-        cls = self[name]
-        known = parameters_of(cls)
-        unknown = sorted(set(parameters) - {p.name for p in known})
-        allowed = ", ".join(p.name for p in known) or "none"
-        if unknown:
-            raise InvalidParameter(f"{name} has no parameter {unknown[0]!r}; it takes {allowed}.")
-        missing = [p.name for p in known if p.required and p.name not in parameters]
-        if missing:
-            raise InvalidParameter(f"{name} needs {missing[0]!r}; it takes {allowed}.")
-        return cls(**parameters)
 
 
 def _imported(kind: str, name: str) -> type[Any]:

@@ -6,6 +6,7 @@ import io
 import os
 import uuid
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -152,14 +153,10 @@ class Result:
         manifest holds."""
         from belated.simulate import simulate
 
-        if problem is None or policies is None:
-            known = (
-                self.source
-                if self.source is not None
-                else (self.manifest.source() if problem is None else (problem, ()))
-            )
-            problem = known[0] if problem is None else problem
-            policies = policies if policies is not None else (known[1] or _policies_of(self.manifest))
+        if problem is None:
+            problem = self.source[0] if self.source else self.manifest.make_problem()
+        if policies is None:
+            policies = self.source[1] if self.source else self.manifest.make_policies()
         manifest = self.manifest
         return simulate(
             problem,
@@ -206,13 +203,7 @@ class Result:
             raise StateError(
                 f"there is no file {os.fspath(path)!r}; give the path that Result.save returned."
             ) from None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             if isinstance(error, StateError):
                 raise
             raise StateError(f"{os.fspath(path)!r} is no result of belated, or is damaged: {error}.") from error
-
-
-def _policies_of(manifest: Manifest) -> tuple[Policy, ...]:
-    from belated.spec import read_policy
-
-    return tuple(read_policy(spec) for spec in manifest.policies)

@@ -52,8 +52,8 @@ def word(key_a: Any, key_b: Any, high: Any, low: Any) -> Any:
 
 @compiled
 def two_words(key_a: Any, key_b: Any, high: Any, low: Any) -> Any:
-    """(``word``, another one) at the same counter: for the reward and the delay of a pull, neither waiting for the "
-    "other."""
+    """(``word``, another one) at the same counter: for the reward and the delay of a pull, neither waiting for the
+    other."""
     z = ((np.uint64(high) << _32) | np.uint64(low)) * _WEYL + key_a
     z = (z ^ (z >> _32)) * _MIX_1
     z = ((z ^ (z >> _29)) + key_b) * _MIX_2

@@ -67,7 +67,8 @@ def simulate(
     plan = Plan(horizon, rounds_of(checkpoints, horizon), check_seed(seed), np.zeros(1, np.int64))
     runs = _whole("runs", runs, 2**31)
     threads = _whole("workers", workers, 4096) if workers is not None else available_cores()
-    collector = Collector(problem, chosen, plan, runs)
+    first = problem if isinstance(problem, Problem) else _drawn(problem, plan.seed, 0)
+    collector = Collector(problem, chosen, plan, runs, first.arms)
     started = time.perf_counter()
     with reporter(progress, total=runs * horizon * len(chosen)) as report:
         try:
@@ -127,12 +128,12 @@ def _chunks(problem: Problem | Family, plan: Plan, runs: int, arms: int, size: i
             yield Chunk(first, count, board(drawn, plan.horizon, guided=False))
 
 
-def _drawn(family: Family, seed: int, run: int, arms: int) -> Problem:
+def _drawn(family: Family, seed: int, run: int, arms: int | None = None) -> Problem:
     """The family's problem of one run."""
     problem = family(family_generator(seed, run))
     if not isinstance(problem, Problem):
         raise InvalidParameter(f"the family of problems returned {problem!r} for run {run}; it must return a Problem.")
-    if arms and problem.arms != arms:
+    if arms is not None and problem.arms != arms:
         raise InvalidParameter(
             f"the family of problems has {arms} arms in run 0 and {problem.arms} in run {run}; it must always have "
             "the same number."

@@ -84,7 +84,7 @@ def best_arm_pulls(result: Result) -> list[tuple[float, float]] | None:
     """For each policy, the pulls of an arm with the best mean, and all pulls, of the first runs; None where the problem
     cannot be made anew."""
     try:
-        problem = (result.source or result.manifest.source())[0]
+        problem = result.source[0] if result.source else result.manifest.make_problem()
     except BelatedError:
         return None
     if isinstance(problem, Problem):

@@ -105,13 +105,15 @@ def _given_reward(laws: Laws, row: Any, kind: Any, reward: Any) -> Any:
 
 @inner
 def _descend(laws: Laws, row: Any, reward: Any, u: Any) -> Any:
-    """(row, u) of the simple row that a draw ends at."""
+    """(row, u, path) of the simple row that a draw ends at; the path tells apart two ways to the same row."""
     kind = laws.kind[row]
+    path = np.int64(0)
     while kind >= SPLIT:
         if kind == SPLIT:  # P(an earlier part) of each part; the rows of the parts in ``whole``
             start = laws.lo[row]
             size = laws.hi[row]
             part = last_at_most(laws.real, start, size, u)
+            path = path * size + part
             below = laws.real[start + part]
             above = laws.real[start + part + 1] if part + 1 < size else 1.0
             u = min(max((u - below) / (above - below), _TINY), 1.0 - _TINY)
@@ -119,13 +121,13 @@ def _descend(laws: Laws, row: Any, reward: Any, u: Any) -> Any:
         else:
             row = _given_reward(laws, row, kind, reward)
         kind = laws.kind[row]
-    return row, u
+    return row, u, path
 
 
 @inner
 def _compute(laws: Laws, row: Any, reward: Any, u: Any) -> Any:
     """The delay at u in (0, 1) without a guide."""
-    row, u = _descend(laws, row, reward, u)
+    row, u, _ = _descend(laws, row, reward, u)
     return _quantile(laws, row, u)
 
 
@@ -189,21 +191,21 @@ def fill_guide(laws: Laws, row: Any, horizon: Any, guide: Any) -> None:
     """
     cells = guide.shape[0]
     for cell in range(cells):
-        low_row, low_u = _descend(laws, row, 0.0, cell / cells + _TINY)
-        high_row, high_u = _descend(laws, row, 0.0, (cell + 1) / cells - _TINY)
+        low_row, low_u, low_path = _descend(laws, row, 0.0, cell / cells + _TINY)
+        high_row, high_u, high_path = _descend(laws, row, 0.0, (cell + 1) / cells - _TINY)
         guide[cell] = -1
-        if low_row == high_row:
+        if low_row == high_row and low_path == high_path:
             low = _quantile(laws, low_row, low_u)
             high = _quantile(laws, high_row, high_u)
             if low == high:
                 guide[cell] = low
-            elif min(low, high) > horizon:
+            elif min(low, high) > horizon and max(low, high) != NEVER:
                 guide[cell] = BEYOND
 
 
 def with_guides(laws: Laws, roots: range, horizon: int) -> Laws:
-    """The same laws with guides for the first delay rows that draws start from, among ``roots`` and the rows by "
-    "reward."""
+    """The same laws with guides for the first delay rows that draws start from, among ``roots`` and the rows by
+    reward."""
     guide, shift = laws.guide.copy(), laws.shift.copy()
     tables = [laws.whole]
     size = laws.whole.size

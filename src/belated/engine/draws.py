@@ -12,6 +12,7 @@ import numpy as np
 from belated.engine.draw import draw_delay, draw_reward
 from belated.engine.encode import encode
 from belated.engine.laws import NEVER
+from belated.errors import InvalidParameter
 from belated.kernel import entry, quietly
 from belated.problem import Problem
 from belated.rng import run_key, seed_words, two_words, uniform, word
@@ -44,6 +45,10 @@ class Draws:
 
     def pull(self, arm: int, rank: int) -> tuple[float, int | None]:
         """Reward and delay of an arm's pull number ``rank`` (0, 1, ...); the delay is None for never."""
+        if not 0 <= arm < self._arms or not 0 <= rank < 2**32:
+            raise InvalidParameter(
+                f"arm {arm} and rank {rank}; give an arm below {self._arms} and a rank from 0 to 2^32 - 1."
+            )
         with quietly():
             reward, delay = _pull(
                 self._laws, np.uint32(arm), np.uint32(self._arms + arm), self._key[0], self._key[1], arm, rank

@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 LATE, LOST = range(2)
 """Feedback that is not there at the horizon: still to come, never to come."""
 
-FINISHED, NO_ROOM, STOPPED = range(3)
+FINISHED, NO_ROOM, STOPPED, BAD_ARM = range(4)
 """Why :func:`play` returned."""
 
 STRIDE = 2**20 - 1
@@ -104,6 +104,8 @@ def _go_on(policy: Any, setting: Setting, outcome: Outcome, state: State, flight
         if checkpoint < points:
             until = min(until, setting.checkpoint[checkpoint])
         now = _play_span(policy, setting, outcome, state, flight, run, now, until)
+        if now < 0:
+            return BAD_ARM
         if now <= until:
             return _settle(setting, outcome, state, np.uint32(hooks.only_arm(policy, state)), run, now, checkpoint)
         if checkpoint < points and until == setting.checkpoint[checkpoint]:
@@ -118,7 +120,10 @@ def _go_on(policy: Any, setting: Setting, outcome: Outcome, state: State, flight
 def _play_span(
     policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, run: Any, now: Any, until: Any
 ) -> Any:
-    """Play the rounds from ``now`` to ``until``; the round after them, or the round from which one arm is left."""
+    """Play the rounds from ``now`` to ``until``; the round after them, or the round from which one arm is left.
+
+    -1 if the policy chose an arm that does not exist.
+    """
     problem = run if setting.gap.shape[0] > 1 else 0
     arms = setting.gap.shape[1]
     reward_row = np.uint32(problem * arms)
@@ -130,6 +135,8 @@ def _play_span(
         arm = np.uint32(hooks.choose(policy, state, now))
         if hooks.only_arm(policy, state) >= 0:
             return now
+        if arm >= arms:
+            return -1
         rank = state.pulls[arm]
         for_reward, for_delay = two_words(key_a, key_b, arm, rank)
         reward = draw_reward(setting.laws, np.uint32(reward_row + arm), for_reward)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from belated.engine import flight as air
 from belated.engine.encode import Board
-from belated.engine.episode import NO_ROOM, STOPPED, Outcome, Setting, play
+from belated.engine.episode import BAD_ARM, NO_ROOM, STOPPED, Outcome, Setting, play
 from belated.forms.base import Policy
-from belated.forms.calls import entry_for, with_table
+from belated.forms.calls import entry_for, no_such_arm, with_table
 from belated.forms.state import allocate
 from belated.kernel import quietly
 from belated.rng import seed_words
@@ -70,6 +70,8 @@ def _run_policy(policy: Policy, setting: Setting, runs: int, longest: int) -> Ou
         parameters = with_table(policy, arms, min(setting.horizon, TABULATED) + 1)
         while True:
             status = play_it(parameters, setting, outcome, state, flight, place)
+            if status == BAD_ARM:
+                raise no_such_arm(policy, arms)
             if status != NO_ROOM:
                 return None if status == STOPPED else outcome
             flight = air.grown(flight)

@@ -23,7 +23,7 @@ class Policy(Declared, ABC):
     """A rule that chooses arms. A concrete policy is a frozen dataclass of its parameters, registered by ``@policy``.
 
     Its static methods are the kernel functions of :mod:`belated.forms.hooks`: they see the policy as a named tuple of
-    numbers, ``Constants``, and run compiled, as plain Python, in the simulator, in a live bandit and on a GPU alike. A
+    numbers, ``Constants``, and run compiled or as plain Python, in the simulator and in a live bandit alike. A
     subclass takes one of the forms (:class:`~belated.forms.index.IndexPolicy`,
     :class:`~belated.forms.elimination.EliminationPolicy`), or brings its own ``choose``."""
 
@@ -33,8 +33,6 @@ class Policy(Declared, ABC):
     """The rule in one line, for ``belated policies``."""
     memory: ClassVar[int] = 0
     """How many numbers of its own the policy keeps for each arm."""
-    settles: ClassVar[bool] = False
-    """Whether the policy may end with one arm for ever."""
 
     Parameters: ClassVar[Any]
 
@@ -151,9 +149,9 @@ def policy(cls: type[P]) -> type[P]:
         "__qualname__": f"{cls.__qualname__}.Parameters",
         "owner": made,
     }
-    # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
     own = (made.note_answer, made.answered)
     made.reads_origin = staticmethod(_no if all(body in _BLIND for body in own) else _yes)
+    # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
     made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.Constants,), body)
     registered: type[P] = made
     return registered

@@ -2,34 +2,66 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from belated.errors import InvalidParameter
 from belated.forms import hooks
-from belated.forms.base import POLICIES, Policy
+from belated.forms.base import Policy
 from belated.forms.state import State, reset, view
 from belated.kernel import entry, inner, private_entry
 from belated.rng import run_key
 
 _shared = cache(entry)
+_one_at_a_time = threading.RLock()
+
+
+def entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
+    """``function`` compiled; that of a policy from outside the package has a cache that knows the policy's own
+    sources."""
+    with _one_at_a_time:
+        return _entry_for(function, policy)
 
 
 @cache
-def entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
-    """``function`` compiled; that of a policy from outside the package has a cache that knows the policy's own
-    source."""
-    if policy.__name__ in POLICIES and POLICIES[policy.__name__] is policy:
+def _entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
+    if policy.__module__.startswith("belated.policies."):
         shared: Callable[..., Any] = _shared(function)
         return shared
-    modules = {
-        base.__module__
-        for base in policy.__mro__
-        if base.__module__.split(".")[0] not in ("belated", "builtins", "abc")
-    }
-    return private_entry(function, *modules)
+    return private_entry(function, *sources_of(policy))
+
+
+def sources_of(policy: type[Policy]) -> set[str]:
+    """The files outside the package that hold a policy's functions and all that these call; "" for code without a
+    file."""
+    own = (value for base in policy.__mro__ for value in vars(base).values())
+    todo: list[Any] = [value.__func__ for value in own if isinstance(value, staticmethod)]
+    seen: set[int] = set()
+    files: set[str] = set()
+    while todo:
+        value = todo.pop()
+        body = getattr(value, "py_func", value)  # a compiled function
+        code = getattr(body, "__code__", None)
+        if code is None or id(body) in seen or str(body.__module__).split(".")[0] in _KNOWN:
+            continue
+        seen.add(id(body))
+        files.add(code.co_filename if Path(code.co_filename).is_file() and body.__module__ != "__main__" else "")
+        for name in code.co_names:
+            found = body.__globals__.get(name)
+            todo.extend(vars(found).get(other) for other in code.co_names) if isinstance(
+                found, ModuleType
+            ) else todo.append(found)
+    return files
+
+
+_KNOWN = {"belated", "numba", "numpy", "math", "abc", "builtins", "typing", "dataclasses"}
+"""Packages whose sources are known otherwise, or do not change."""
 
 
 @entry
@@ -42,13 +74,15 @@ def begin(state: State, seed: Any) -> None:
 @inner
 def _decide(policy: Any, state: State, now: Any) -> Any:
     arm = np.uint32(hooks.choose(policy, state, now))
+    if arm >= state.pulls.shape[0]:
+        return np.int64(-1), np.int64(0)
     rank = np.int64(state.pulls[arm])
     hooks.record_pull(policy, state, arm, rank, now)
     return np.int64(arm), rank
 
 
 def decide(policy: Any, state: State, now: Any) -> Any:
-    """(arm, its rank): choose and count the pull."""
+    """(arm, its rank): choose and count the pull. (-1, 0) if the policy chose an arm that does not exist."""
     return _decide(policy, state, now)
 
 
@@ -95,3 +129,11 @@ def fill(policy: Any, table: Any) -> None:
     """The policy's bonus at 1, 2, ...; place 0 is not used."""
     for x in range(1, table.shape[0]):
         table[x] = hooks.bonus(policy, float(x))
+
+
+def no_such_arm(policy: Policy, arms: int) -> InvalidParameter:
+    """The error for a policy whose ``choose`` gave an arm that does not exist."""
+    return InvalidParameter(
+        f"{type(policy).__name__}.choose gave an arm that does not exist; with {arms} arms it must give a whole number "
+        f"from 0 to {arms - 1}."
+    )

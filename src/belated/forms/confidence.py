@@ -91,3 +91,19 @@ class ConfidencePolicy(Policy):
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
         return observed_mean(arm) + radius(policy, max(arm.observed, 1.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BracketPolicy(ConfidencePolicy):
+    """A policy whose bounds hold whatever the missing answers are: S/m - sqrt(2c/m) and S/m + (m - n)/m +
+    sqrt(2c/m)."""
+
+    @staticmethod
+    def lower(policy: Any, arm: Arm) -> Any:
+        m = max(arm.pulls, 1.0)
+        return arm.total / m - radius(policy, m)
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        m = max(arm.pulls, 1.0)
+        return arm.total / m + (arm.pulls - arm.observed) / m + radius(policy, m)

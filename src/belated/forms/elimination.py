@@ -8,7 +8,7 @@ known."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -68,8 +68,6 @@ def eliminate(policy: Any, state: State, now: Any) -> Any:
 class EliminationPolicy(Policy):
     """A policy that is two bounds, :meth:`lower` and :meth:`upper`, and a rule for when an arm has had :meth:`enough`
     of a phase."""
-
-    settles: ClassVar[bool] = True
 
     @classmethod
     def shape(cls) -> Shape:

@@ -98,8 +98,11 @@ class IndexPolicy(Policy):
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
-        """The index of an arm that was pulled at least once."""
-        raise NotImplementedError
+        """The index of an arm that was pulled at least once: its upper bound, if a policy says nothing else.
+
+        It is computed when the arm is pulled or answered and kept in between, so it must not depend on the round
+        otherwise."""
+        return hooks.upper(policy, arm)
 
     @staticmethod
     def reads_pulls(policy: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a policy knows in one run: the same layout in the simulator, in a live bandit and on a GPU.
+"""What a policy knows in one run: the same layout in the simulator and in a live bandit.
 
 Formulas see counts as float64, exact up to 2^53.
 Numbers of arms are unsigned 32-bit: compiled code then needs no test for negative places, and mixed with signed numbers
@@ -23,9 +23,7 @@ class State(NamedTuple):
     pulls: npt.NDArray[np.int64]  # (K,) m: how often each arm was pulled
     observed: npt.NDArray[np.float64]  # (K,) n: how many of these pulls were answered
     total: npt.NDArray[np.float64]  # (K,) S: sum of the answers, in the order of their arrival
-    score: npt.NDArray[
-        np.float64
-    ]  # (K + 1,) the cached index, +inf before the first pull, and the bar; or upper bounds
+    score: npt.NDArray[np.float64]  # (K + 1,) the cached index, +inf before the first pull; the bar. Or upper bounds
     winner: npt.NDArray[np.uint32]  # (leaves,) index policies with many arms: the winner tree, its root at 1
     active: npt.NDArray[np.uint32]  # (K,) elimination: the arms left, in index order
     sweep: npt.NDArray[np.uint32]  # (K,) elimination: the arms of the present sweep

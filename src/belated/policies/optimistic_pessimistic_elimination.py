@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from belated.forms.base import policy
-from belated.forms.confidence import ConfidencePolicy, radius
+from belated.forms.confidence import BracketPolicy
 from belated.forms.elimination import EliminationPolicy
-from belated.forms.state import Arm
 
 
 @policy
-class OptimisticPessimisticElimination(EliminationPolicy, ConfidencePolicy):
+class OptimisticPessimisticElimination(EliminationPolicy, BracketPolicy):
     """Successive elimination whose bounds hold whatever the missing answers are.
 
     The lower bound takes every missing answer for 0, the upper bound for 1: with m pulls, n answers and their sum S,
@@ -32,13 +29,3 @@ class OptimisticPessimisticElimination(EliminationPolicy, ConfidencePolicy):
 
     label = "OPSE"
     formula = "SE with bounds S/m - sqrt(2c/m) and (S + m - n)/m + sqrt(2c/m)"
-
-    @staticmethod
-    def lower(policy: Any, arm: Arm) -> Any:
-        m = max(arm.pulls, 1.0)
-        return arm.total / m - radius(policy, m)
-
-    @staticmethod
-    def upper(policy: Any, arm: Arm) -> Any:
-        m = max(arm.pulls, 1.0)
-        return arm.total / m + (arm.pulls - arm.observed) / m + radius(policy, m)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from belated.forms import hooks
 from belated.forms.base import policy
-from belated.forms.confidence import ConfidencePolicy, radius
+from belated.forms.confidence import BracketPolicy
 from belated.forms.index import IndexPolicy
-from belated.forms.state import Arm
 
 
 @policy
-class OptimisticUCB(IndexPolicy, ConfidencePolicy):
+class OptimisticUCB(IndexPolicy, BracketPolicy):
     """UCB's rule with OPSE's upper bound: every missing answer counts as 1.
 
     Each arm once in index order, then the arm with the largest S/m + (m - n)/m + sqrt(2c/m), ties to the lowest index.
@@ -30,17 +26,3 @@ class OptimisticUCB(IndexPolicy, ConfidencePolicy):
 
     label = "Optimistic-UCB"
     formula = "argmax (S + m - n)/m + sqrt(2c/m)"
-
-    @staticmethod
-    def lower(policy: Any, arm: Arm) -> Any:
-        m = max(arm.pulls, 1.0)
-        return arm.total / m - radius(policy, m)
-
-    @staticmethod
-    def upper(policy: Any, arm: Arm) -> Any:
-        m = max(arm.pulls, 1.0)
-        return arm.total / m + (arm.pulls - arm.observed) / m + radius(policy, m)
-
-    @staticmethod
-    def index(policy: Any, arm: Arm) -> Any:
-        return hooks.upper(policy, arm)

@@ -73,7 +73,3 @@ class PatientBandits(IndexPolicy):
     def upper(policy: Any, arm: Arm) -> Any:
         m = max(arm.pulls, 1.0)
         return arm.total / m + hooks.tabulated(policy, m)
-
-    @staticmethod
-    def index(policy: Any, arm: Arm) -> Any:
-        return hooks.upper(policy, arm)

@@ -34,4 +34,4 @@ class PhasedElimination(EliminationPolicy, ConfidencePolicy):
 
     @staticmethod
     def enough(policy: Any, arm: Arm, phase: Any) -> Any:
-        return arm.observed >= 16.0 * level_at(policy, max(arm.observed, 1.0)) * 4.0**phase
+        return arm.observed >= 16.0 * level_at(policy, max(arm.observed, 1.0)) * 4.0 ** min(phase, 500)

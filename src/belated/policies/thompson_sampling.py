@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.domains import Positive
+from belated.domains import ShapeNumber
 from belated.forms.base import NO_TABLE, Policy, policy
 from belated.forms.state import Arm, State
 from belated.kernel import inner
@@ -47,8 +47,8 @@ class ThompsonSampling(Policy):
     label = "Thompson"
     formula = "argmax of draws from Beta(successes + S, failures + n - S)"
 
-    successes: Positive = 1.0
-    failures: Positive = 1.0
+    successes: ShapeNumber = 1.0
+    failures: ShapeNumber = 1.0
 
     class Constants(NamedTuple):
         """The prior."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from belated.forms import hooks
 from belated.forms.base import policy
 from belated.forms.confidence import ConfidencePolicy
 from belated.forms.index import IndexPolicy
-from belated.forms.state import Arm
 
 
 @policy
@@ -33,10 +31,6 @@ class UCB(IndexPolicy, ConfidencePolicy):
 
     label = "UCB"
     formula = "argmax S/n + sqrt(2c/n)"
-
-    @staticmethod
-    def index(policy: Any, arm: Arm) -> Any:
-        return hooks.upper(policy, arm)
 
     @staticmethod
     def reads_pulls(policy: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
-from belated.domains import Positive
+from belated.domains import ShapeNumber
 from belated.engine.laws import BETA, LawsBuilder
 from belated.rewards.base import RewardLaw, reward_law
 
@@ -21,8 +21,8 @@ class Beta(RewardLaw):
 
     formula = "density proportional to x^(a-1) (1-x)^(b-1) on [0, 1]"
 
-    a: Positive
-    b: Positive
+    a: ShapeNumber
+    b: ShapeNumber
 
     @property
     def mean(self) -> float:
