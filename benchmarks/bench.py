@@ -36,9 +36,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=SECTIONS, help="these sections only")
     parser.add_argument("--out", type=Path, help="the page to write (default docs/benchmarks.md)")
     chosen = parser.parse_args(arguments)
-    chosen.sections = [
-        name for name in chosen.only or SECTIONS if not (name == "peers" and chosen.no_peers)
-    ]
+    chosen.sections = [name for name in chosen.only or SECTIONS if not (name == "peers" and chosen.no_peers)]
     return chosen
 
 

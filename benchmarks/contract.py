@@ -79,9 +79,7 @@ def against_c(size: Size, programs: dict[str, Program]) -> list[Row]:
     """UCB through ``simulate`` against the C program, and that their regrets agree."""
     rows = []
     for runs in size.runs:
-        entries: dict[str, Timed] = {
-            "belated": simulated(subject.problem(), subject.ucb(), runs=runs)
-        }
+        entries: dict[str, Timed] = {"belated": simulated(subject.problem(), subject.ucb(), runs=runs)}
         for variant, program in programs.items():
             entries[variant] = partial(_c_seconds, program, runs)
         with one_core():
@@ -119,17 +117,11 @@ def _same_regret(runs: int, program: Program) -> Row:
 def delay_laws(size: Size) -> list[Row]:
     """Every delay law against the fixed one."""
     laws = subject.laws()
-    entries = {
-        name: simulated(subject.problem(law), subject.ucb(), runs=size.law_runs)
-        for name, law in laws.items()
-    }
+    entries = {name: simulated(subject.problem(law), subject.ucb(), runs=size.law_runs) for name, law in laws.items()}
     with one_core():
         best = contest(entries, size.law_repeats)
     fixed = best.pop("Fixed(200)")
-    return [
-        Row("delay laws", f"{name} / Fixed(200)", seconds / fixed, "x", 2.0)
-        for name, seconds in best.items()
-    ]
+    return [Row("delay laws", f"{name} / Fixed(200)", seconds / fixed, "x", 2.0) for name, seconds in best.items()]
 
 
 def eliminations(size: Size) -> list[Row]:
@@ -140,9 +132,7 @@ def eliminations(size: Size) -> list[Row]:
     with one_core():
         best = contest(entries, size.law_repeats)
     base = best.pop("UCB")
-    rows = [
-        Row("policies", f"{name} / UCB", seconds / base, "x", 1.0) for name, seconds in best.items()
-    ]
+    rows = [Row("policies", f"{name} / UCB", seconds / base, "x", 1.0) for name, seconds in best.items()]
     return [*rows, *early_stop(size)]
 
 
@@ -152,8 +142,7 @@ def early_stop(size: Size) -> list[Row]:
     rows = []
     for name, policy in subject.eliminations().items():
         entries = {
-            str(horizon): simulated(subject.easy(), policy, runs=100, horizon=horizon)
-            for horizon in (short, long)
+            str(horizon): simulated(subject.easy(), policy, runs=100, horizon=horizon) for horizon in (short, long)
         }
         with one_core():
             best = contest(entries, size.law_repeats)

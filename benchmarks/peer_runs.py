@@ -62,9 +62,7 @@ def execute(command: list[str], limit: float = 1200.0) -> str:
     """Run a command and return what it printed; PeerError has the last line it complained of."""
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
-        done = subprocess.run(
-            command, check=False, capture_output=True, text=True, timeout=limit, env=clean
-        )
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=limit, env=clean)
     except subprocess.TimeoutExpired:
         raise PeerError(f"took longer than {limit:.0f} s") from None
     if done.returncode != 0:

@@ -134,9 +134,7 @@ it with the row "plain Python, UCB1".
 def markdown(command: str, rows: list[Row], peers: list[dict[str, Any]], ours: float) -> str:
     """Return the page of the documentation."""
     facts = "\n".join(f"- {name}: {value}" for name, value in machine().items())
-    head = INTRODUCTION.format(
-        command=command, arms=TASK.arms, horizon=TASK.horizon, delay=TASK.delay
-    )
+    head = INTRODUCTION.format(command=command, arms=TASK.arms, horizon=TASK.horizon, delay=TASK.delay)
     parts = [
         head,
         "## Machine\n",

@@ -39,9 +39,7 @@ from task import TASK, spread
 def problem(delays: Any = None, arms: int = TASK.arms) -> Any:
     """Return the task's arms, or so many spread alike, with the task's delay or another law."""
     means = TASK.means if arms == TASK.arms else spread(arms)
-    return Problem(
-        [Bernoulli(mean) for mean in means], Fixed(TASK.delay) if delays is None else delays
-    )
+    return Problem([Bernoulli(mean) for mean in means], Fixed(TASK.delay) if delays is None else delays)
 
 
 def easy() -> Any:

@@ -277,7 +277,7 @@ MISTAKES = [
     (
         D,
         'delays = {law = "ByReward", laws = {0 = {law = "Never"}}}',
-        "problem: Problem: arm 0: ByReward: Bernoulli rewards can be 1, and the mapping has laws for 0 alone",
+        "problem: Problem: arm 0: ByReward: Bernoulli rewards can be 1.0, and the mapping has laws for 0.0 alone",
     ),
     (D, 'delays = {law = "ByReward", laws = {x = {law = "Never"}}}', "problem.delays.laws: the key 'x' is no reward"),
     (D, 'delays = {law = "ByReward", laws = {2 = {law = "Never"}}}', "problem.delays: ByReward: a reward is 2"),

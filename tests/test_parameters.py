@@ -167,11 +167,12 @@ REFUSED: list[tuple[str, Callable[[], Any], list[str]]] = [
     ("infinite", lambda: Empirical([1, math.inf]), ["delays", "inf", "never"]),
     ("text", lambda: Empirical(["soon"]), ["delays", "soon"]),
     ("nothing", lambda: Empirical(None), ["delays", "None"]),  # type: ignore[arg-type]
-    ("not frozen", lambda: FromScipy(ss.norm), ["frozen", "scipy.stats"]),
+    ("parameters missing", lambda: FromScipy(ss.gamma), ["parameters", "scipy.stats"]),
+    ("several", lambda: FromScipy(ss.gamma(2, scale=[1, 2])), ["single distribution"]),
     ("negative support", lambda: FromScipy(ss.norm(3, 1)), ["support", "-inf", ">= 0"]),
     ("negative support", lambda: FromScipy(ss.uniform(-1, 3)), ["support", "-1", ">= 0"]),
     ("NaN support", lambda: FromScipy(ss.expon(scale=-1)), ["support", "nan"]),
-    ("no distribution", lambda: FromScipy(3), ["3", "frozen"]),
+    ("no distribution", lambda: FromScipy(3), ["3", "scipy.stats"]),
     ("no laws", lambda: ByReward({}), ["mapping", "empty", "{reward: law"]),
     ("no mapping", lambda: ByReward(3), ["3", "mapping", "function"]),  # type: ignore[arg-type]
     ("value", lambda: ByReward({2: Fixed(1)}), ["reward", "2", "[0, 1]"]),
@@ -211,7 +212,7 @@ def test_rewards_outside_the_unit_interval() -> None:
 
 
 def test_a_refused_parameter_with_the_wrong_name() -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(InvalidParameter, match=r"Fixed takes \(rounds\).*'delay'"):
         Fixed(delay=3)  # type: ignore[call-arg]
 
 

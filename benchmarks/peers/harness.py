@@ -108,7 +108,5 @@ def main(*peers: Peer) -> None:
     parser.add_argument("--horizon", type=int, default=TASK.horizon)
     parser.add_argument("--runs", type=int, default=0, help="at most so many")
     options = parser.parse_args()
-    rows = [
-        measure(peer, options.horizon, min(peer.runs, options.runs or peer.runs)) for peer in peers
-    ]
+    rows = [measure(peer, options.horizon, min(peer.runs, options.runs or peer.runs)) for peer in peers]
     print(json.dumps(rows))

@@ -11,13 +11,16 @@ import numpy.typing as npt
 
 from belated.engine.episode import Outcome
 from belated.engine.runner import Chunk, Plan
+from belated.errors import InvalidParameter
 from belated.forms.base import Policy
 from belated.manifest import Manifest, labels_of
 from belated.problem import Family, Problem
 from belated.result import Result
 
-KEPT_NUMBERS = 2**25
-"""All runs' curves are kept up to this many numbers (256 MiB); beyond, those of the first runs."""
+KEPT_NUMBERS = 2**24
+"""All runs' curves are kept up to this many numbers (128 MiB); beyond, those of the first runs."""
+BLOCK_NUMBERS = 2**22
+"""The most numbers in the curves of such a chunk (32 MiB), if it has more than one run."""
 BLOCK = 256
 """Runs in a chunk where curves are summed up instead of kept: fixed, so that sums do not depend on the number of
 workers."""
@@ -34,12 +37,18 @@ class Collector:
         self.arms = arms
         count, points = len(policies), plan.checkpoints.size
         self._kept = min(runs, max(KEPT_NUMBERS // (count * points), 1))
-        self.block = BLOCK if self._kept < runs else 0
-        self._curves = np.empty((count, self._kept, points))
-        self._final = np.empty((count, runs))
-        self._pulls = np.empty((count, runs, self.arms), np.int32)
-        self._missing = np.empty((2, count, runs, self.arms), np.int32)  # late, lost
-        self._eliminated_at = np.empty((count, runs, self.arms), np.int32)
+        self.block = max(1, min(BLOCK, BLOCK_NUMBERS // points)) if self._kept < runs else 0
+        try:
+            self._curves = np.empty((count, self._kept, points))
+            self._final = np.empty((count, runs))
+            self._pulls = np.empty((count, runs, self.arms), np.int32)
+            self._missing = np.empty((2, count, runs, self.arms), np.int32)  # late, lost
+            self._eliminated_at = np.empty((count, runs, self.arms), np.int32)
+        except MemoryError:
+            raise InvalidParameter(
+                f"the result of {count} policies x {runs:,} runs x {self.arms} arms does not fit into memory; give "
+                "fewer runs."
+            ) from None
         self._moments: dict[int, tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
         self._spans: dict[int, int] = {}
 

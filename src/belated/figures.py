@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's palette, told apart by colour-blind readers."""
-DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), "-", "--")
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2, 1, 2)))
 BAND = 4.0
 """Half-width of a band in standard errors, as in the paper's figures."""
+_INSIDE = 6
+"""A legend with more lines than these stands beside the picture."""
 STYLE: Any = {
     "font.size": 10.0,
     "axes.spines.top": False,
@@ -38,10 +40,11 @@ def plot_result(result: Result, ax: Axes | None = None) -> Figure:
     with matplotlib.rc_context(STYLE):
         figure, axes = _canvas(ax)
         for number, label in enumerate(result.labels):
-            curve(axes, number, label, result.rounds, result.mean[number], result.stderr[number])
+            marker = "o" if result.rounds.size == 1 else None
+            curve(axes, number, label, result.rounds, result.mean[number], result.stderr[number], marker)
         axes.set_xlabel("round")
         axes.set_ylabel("pseudo-regret")
-        axes.set_xlim(0, int(result.rounds[-1]))
+        axes.set_xlim(0, int(result.rounds[-1]) * (1.05 if result.rounds.size == 1 else 1.0))
         _finish(
             axes, f"mean of {result.runs:,} runs, bands of {BAND:g} standard errors" if result.runs > 1 else "one run"
         )
@@ -113,7 +116,7 @@ def curve(
         x,
         mean,
         color=colour,
-        linestyle=DASHES[number % len(DASHES)],
+        linestyle=DASHES[(number + number // len(COLOURS)) % len(DASHES)],
         linewidth=1.8,
         marker=marker,
         markersize=4,
@@ -135,7 +138,10 @@ def _finish(axes: Axes, note: str) -> None:
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
     axes.yaxis.set_major_formatter(FuncFormatter(_thousands))
-    axes.legend(loc="best")
+    if len(axes.get_legend_handles_labels()[1]) <= _INSIDE:
+        axes.legend(loc="best")
+    else:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes.set_title(note, fontsize=8.5, color="#555555", loc="left")
 
 

@@ -25,7 +25,11 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba import types
+from numba.core.errors import NumbaError
 from numba.extending import overload
+
+CompileError = NumbaError
+"""What numba raises where it cannot compile a function."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 

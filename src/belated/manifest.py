@@ -61,6 +61,12 @@ class Manifest:
 
     def make_policies(self) -> tuple[Policy, ...]:
         """The policies, made anew from the data."""
+        own = [str(spec["policy"]) for spec in self.policies if str(spec["policy"]).startswith("__main__:")]
+        if own:
+            raise NotReproducible(
+                f"the policy {own[0]} of this result is defined in no module that can be imported. "
+                "Give the policies again, as result.rerun(policies=...)."
+            )
         return tuple(read_policy(spec) for spec in self.policies)
 
     def to_json(self) -> str:

@@ -14,14 +14,16 @@ import numpy.typing as npt
 from belated._version import __version__
 from belated.errors import (
     BelatedError,
+    ConfigurationError,
     ConflictingFeedback,
     InvalidParameter,
     InvalidReward,
     StateError,
     UnknownDecision,
+    UnknownName,
 )
 from belated.forms import calls
-from belated.forms.base import Policy
+from belated.forms.base import Policy, check_registered
 from belated.forms.state import allocate
 from belated.kernel import quietly
 from belated.rng import check_seed, seed_words
@@ -77,6 +79,7 @@ class Bandit:
         if not isinstance(policy, Policy):
             hint = f"{policy.__name__}()" if isinstance(policy, type) else "UCB()"
             raise InvalidParameter(f"policy is {policy!r}; give a policy, such as {hint}.")
+        check_registered(policy)
         self.policy = policy
         self.seed = check_seed(seed)
         self._parameters = policy.parameters(len(self.arms))
@@ -235,6 +238,8 @@ class Bandit:
             bandit._live_again(data["decisions"], data["answers"])
         except StateError:
             raise
+        except (ConfigurationError, UnknownName) as error:
+            raise StateError(f"the saved bandit's policy cannot be made anew: {error}") from error
         except (KeyError, TypeError, ValueError, IndexError, OverflowError, BelatedError) as error:
             raise StateError(
                 f"this is no saved bandit, or it is damaged: {error!r}. Give what to_dict() returned."

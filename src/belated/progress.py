@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from belated.errors import InvalidParameter
+
 PATIENCE = 2.0
 """Seconds before a bar appears by itself."""
 
@@ -30,6 +32,8 @@ class Progress:
 @contextmanager
 def reporter(progress: bool | Callable[[Progress], None] | None, total: int) -> Iterator[Callable[[int], None]]:
     """A function to call with the rounds just played; it feeds the bar or the user's function."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise InvalidParameter(f"progress is {progress!r}; give True, False, None, or a function.")
     started = time.perf_counter()
     done = 0
     if callable(progress):

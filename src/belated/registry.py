@@ -7,9 +7,11 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import wraps
 from typing import Any, Generic, TypeVar
 
-from belated.errors import UnknownName
+from belated.domains import parameters_of
+from belated.errors import InvalidParameter, UnknownName
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -27,6 +29,7 @@ class Registry(Generic[T], Mapping[str, type[T]]):
     def register(self, cls: type[S]) -> type[S]:
         """Make a frozen dataclass of ``cls`` and list it."""
         made: Any = dataclass(frozen=True)(cls)
+        made.__init__ = _clear_errors(made.__init__)
         self._classes[self.name_of(made)] = made
         registered: type[S] = made
         return registered
@@ -59,6 +62,22 @@ class Registry(Generic[T], Mapping[str, type[T]]):
         if cls.__module__.startswith(f"{self._plugins}."):
             return cls.__name__
         return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _clear_errors(make: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that names what it takes when it is called otherwise."""
+
+    @wraps(make)
+    def checked(self: Any, *values: Any, **named: Any) -> None:
+        try:
+            make(self, *values, **named)
+        except TypeError as error:
+            takes = ", ".join(
+                f"{p.name}" if p.required else f"{p.name}={p.default!r}" for p in parameters_of(type(self))
+            )
+            raise InvalidParameter(f"{type(self).__name__} takes ({takes}): {error}.") from error
+
+    return checked
 
 
 def _imported(kind: str, name: str) -> type[Any]:

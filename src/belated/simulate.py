@@ -18,7 +18,7 @@ from belated.engine.encode import board
 from belated.engine.episode import Outcome
 from belated.engine.runner import Chunk, Plan, run_chunk
 from belated.errors import Interrupted, InvalidParameter, MissingComponent
-from belated.forms.base import Policy
+from belated.forms.base import Policy, check_registered
 from belated.problem import Family, Problem
 from belated.progress import Progress, reporter
 from belated.result import Result
@@ -171,7 +171,7 @@ def rounds_of(checkpoints: int | npt.ArrayLike, horizon: int) -> npt.NDArray[np.
 
 
 def _policies(policies: Policy | Sequence[Policy], horizon: int) -> list[Policy]:
-    given = [policies] if isinstance(policies, Policy) else policies
+    given = [policies] if isinstance(policies, Policy | type) else policies
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) == 0:
         raise InvalidParameter(
             f"policies is {policies!r}; give a list of at least one policy, such as [UCB(confidence=1.0)]."
@@ -183,6 +183,7 @@ def _policies(policies: Policy | Sequence[Policy], horizon: int) -> list[Policy]
             )
         if not isinstance(policy, Policy):
             raise InvalidParameter(f"policies[{place}] is {policy!r}; give a policy, such as UCB(confidence=1.0).")
+        check_registered(policy)
     return [policy.for_horizon(horizon) for policy in given]
 
 

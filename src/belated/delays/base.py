@@ -100,4 +100,10 @@ def check_level(q: float) -> float:
 
 def whole(rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Rounds as whole numbers: a delay is at most 2.7 exactly if it is at most 2."""
-    return np.floor(np.asarray(rounds, np.float64))
+    try:
+        given = np.asarray(rounds, np.float64)
+    except (TypeError, ValueError):
+        given = np.array(np.nan)
+    if np.any(np.isnan(given)):
+        raise InvalidParameter(f"rounds is {rounds!r}; give a number of rounds, or an array of them.")
+    return np.asarray(np.floor(given))

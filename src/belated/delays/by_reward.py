@@ -90,8 +90,8 @@ class ByReward(DelayLaw):
         missing = [value for value in values if value not in self.laws]
         if missing:
             raise InvalidParameter(
-                f"ByReward: {type(reward).__name__} rewards can be {missing[0]:g}, and the mapping has laws for "
-                f"{', '.join(f'{value:g}' for value in self.laws)} alone; add one for {missing[0]:g}."
+                f"ByReward: {type(reward).__name__} rewards can be {missing[0]!r}, and the mapping has laws for "
+                f"{', '.join(map(repr, self.laws))} alone; add one for {missing[0]!r}."
             )
         return {value: self.laws[value] for value in values}
 

@@ -30,7 +30,8 @@ class Empirical(DelayLaw):
 
     def _validate(self) -> None:
         try:
-            sample = np.sort(np.asarray(self.delays, np.float64).ravel())
+            sample = np.asarray(self.delays, np.float64)
+            sample = np.sort(sample) if sample.ndim == 1 else np.zeros(0)
         except (TypeError, ValueError, OverflowError):
             sample = np.array([np.nan])
         good = sample.size > 0 and np.all(np.isfinite(sample)) and sample[0] >= 0 and sample[-1] <= 2**53

@@ -14,6 +14,8 @@ from belated.errors import InvalidParameter
 from belated.rewards.base import RewardLaw
 
 _BLOCK = 1 << 16
+_LONGEST_TABLE = 1 << 25
+"""The longest table of a distribution function, in rounds (256 MiB)."""
 
 
 @delay_law
@@ -32,12 +34,14 @@ class FromScipy(DelayLaw):
     frozen: Any
 
     def _validate(self) -> None:
-        if not all(hasattr(self.frozen, name) for name in ("cdf", "support", "dist")):
+        try:
+            low, high = (float(end) for end in self.frozen.support())
+            float(self.frozen.cdf(1.0))
+        except (AttributeError, TypeError, ValueError):
             raise InvalidParameter(
-                f"FromScipy: {self.frozen!r} is no frozen distribution of scipy.stats; give one, such as "
-                "scipy.stats.expon(scale=100)."
-            )
-        low, high = (float(end) for end in self.frozen.support())
+                f"FromScipy: {self.frozen!r} is no single distribution of scipy.stats with all its parameters given; "
+                "give one, such as scipy.stats.expon(scale=100)."
+            ) from None
         if math.isnan(low) or math.isnan(high) or low < 0.0:
             raise InvalidParameter(
                 f"FromScipy: the distribution's support is [{low:g}, {high:g}]; a delay is >= 0, so give one on the "
@@ -46,7 +50,8 @@ class FromScipy(DelayLaw):
 
     @property
     def _discrete(self) -> bool:
-        return not hasattr(self.frozen.dist, "pdf")
+        kinds = {kind.__name__ for kind in type(self.frozen).__mro__}
+        return bool(kinds & {"rv_discrete", "rv_discrete_frozen", "DiscreteDistribution"})
 
     @property
     def longest(self) -> float:
@@ -71,6 +76,11 @@ class FromScipy(DelayLaw):
             start += _BLOCK
             if block[-1] >= 1.0 - 2.0**-53:
                 break
+            if start > _LONGEST_TABLE:
+                raise InvalidParameter(
+                    f"FromScipy: {self.frozen!r} has delays beyond {_LONGEST_TABLE:,} rounds, and the horizon is "
+                    f"{builder.horizon:,}: its table would be too long. Give a shorter horizon, or another law."
+                )
         table = np.concatenate(blocks)
         if math.isfinite(self.longest) and last == self.longest:
             table[-1] = 1.0

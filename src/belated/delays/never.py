@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law
+from belated.delays.base import DelayLaw, delay_law, whole
 from belated.engine.laws import FIXED, NEVER, LawsBuilder
 from belated.rewards.base import RewardLaw
 
@@ -29,7 +29,7 @@ class Never(DelayLaw):
         return 0
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.zeros(np.shape(rounds))
+        return np.zeros(whole(rounds).shape)
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
         return builder.row(FIXED, lo=NEVER)

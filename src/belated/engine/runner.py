@@ -11,10 +11,11 @@ import numpy.typing as npt
 from belated.engine import flight as air
 from belated.engine.encode import Board
 from belated.engine.episode import BAD_ARM, NO_ROOM, STOPPED, Outcome, Setting, play
+from belated.errors import InvalidParameter
 from belated.forms.base import Policy
 from belated.forms.calls import entry_for, no_such_arm, with_table
 from belated.forms.state import allocate
-from belated.kernel import quietly
+from belated.kernel import CompileError, quietly
 from belated.rng import seed_words
 
 TABULATED = 1 << 16
@@ -69,7 +70,14 @@ def _run_policy(policy: Policy, setting: Setting, runs: int, longest: int) -> Ou
     with quietly():
         parameters = with_table(policy, arms, min(setting.horizon, TABULATED) + 1)
         while True:
-            status = play_it(parameters, setting, outcome, state, flight, place)
+            try:
+                status = play_it(parameters, setting, outcome, state, flight, place)
+            except CompileError as error:
+                reason = str(error).strip().splitlines()
+                raise InvalidParameter(
+                    f"{type(policy).__name__} cannot be compiled: {reason[-1] if reason else error!r} "
+                    "Its static methods may use numbers, arrays and functions that numba knows."
+                ) from error
             if status == BAD_ARM:
                 raise no_such_arm(policy, arms)
             if status != NO_ROOM:

@@ -155,3 +155,10 @@ def policy(cls: type[P]) -> type[P]:
     made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.Constants,), body)
     registered: type[P] = made
     return registered
+
+
+def check_registered(given: Policy) -> None:
+    """A policy's class is decorated with ``@policy``, itself and not only one that it derives from."""
+    if getattr(getattr(given, "Parameters", None), "owner", None) is not type(given):
+        name = type(given).__name__
+        raise InvalidParameter(f"{name} is not registered; write @policy (from belated.forms.base) above class {name}.")

@@ -81,7 +81,7 @@ def _steps(law: ByReward, reward: RewardLaw) -> list[list[Any]]:
 def _scipy_spec(frozen: Any) -> dict[str, Any]:
     import scipy.stats
 
-    name = getattr(frozen.dist, "name", None)
+    name = getattr(getattr(frozen, "dist", None), "name", None)
     if not isinstance(name, str) or type(getattr(scipy.stats, name, None)) is not type(frozen.dist):
         raise NotReproducible(f"{frozen!r} is no distribution of scipy.stats itself.")
     return {
