@@ -57,7 +57,7 @@ class Result:
     stderr: npt.NDArray[np.float64]
     """(P, C) its standard error; NaN for a single run."""
     curves: npt.NDArray[np.float64]
-    """(P, kept, C) the runs' curves; all runs', or the first ones' where that would take more than 256 MiB."""
+    """(P, kept, C) the runs' curves; all runs', or the first ones' where that would take more than 128 MiB."""
     final: npt.NDArray[np.float64]
     """(P, R) pseudo-regret at the horizon."""
     pulls: npt.NDArray[np.int32]
