@@ -1,7 +1,7 @@
 """A plain per-round simulator: the protocol and the algorithms to the letter, sharing nothing with the engine but the
 random draws.
 
-Written from the text of ``paper-notes.md`` with lists, dictionaries and loops; slow, and easy to check by eye. What the
+Written from the paper's text with lists, dictionaries and loops; slow, and easy to check by eye. What the
 text leaves open is settled as the documentation of the policies says: a level c = ln T is the logarithm of libm, one
 that grows with the samples x uses ``belated.numerics.log``, and the two bonuses of PatientBandits are added before they
 are added to the mean.

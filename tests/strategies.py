@@ -154,7 +154,7 @@ def problems(draw: Any, arms: st.SearchStrategy[int] | None = None) -> Problem:
     return Problem([laws[place] for place in order], [late[place] for place in order])
 
 
-CONFIDENCE = st.sampled_from([0.01, 0.001, 1e-6, 0.03, 0.1, 0.3, 1.0, None])
+CONFIDENCE = st.sampled_from([1 / 64, 0.001, 1e-6, 1 / 16, 0.1, 0.3, 1.0, None])
 
 
 @st.composite

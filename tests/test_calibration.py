@@ -1,4 +1,4 @@
-"""The values of ``paper-notes.md``, from a simulator by other hands, within four combined standard errors."""
+"""Values of an independent simulator by other hands, within four combined standard errors."""
 
 from __future__ import annotations
 

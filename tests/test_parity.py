@@ -178,7 +178,7 @@ def test_the_best_arm_can_be_eliminated() -> None:
 def test_phases_follow_each_other() -> None:
     result = assert_agree(
         Problem([Bernoulli(0.5), Bernoulli(0.6), Uniform(0.2, 0.9)], [PacketLoss(0.2), Geometric(5), Fixed(3)]),
-        [PhasedElimination(confidence=c) for c in (1e-6, 0.001, 0.01, 0.1)],
+        [PhasedElimination(confidence=c) for c in (1e-6, 0.001, 1 / 64, 1 / 16, 0.1)],  # 1/64: whole thresholds
         horizon=3000,
         runs=3,
     )

@@ -40,7 +40,7 @@ class Difference(NamedTuple):
     runs: npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Pseudo-regret of P policies over R runs, at C checkpoints; K arms.
 
@@ -75,6 +75,12 @@ class Result:
     record: Callable[[], Manifest] = field(repr=False)
     """Makes the manifest, when somebody asks for it."""
     source: tuple[Problem | Family, tuple[Policy, ...]] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        final = ", ".join(
+            f"{label} {value:.4g}" for label, value in zip(self.labels, self.final.mean(axis=1), strict=True)
+        )
+        return f"<Result of {self.runs:,} runs of {self.horizon:,} rounds; mean regret: {final}>"
 
     @cached_property
     def manifest(self) -> Manifest:

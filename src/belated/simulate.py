@@ -56,7 +56,7 @@ def simulate(
     >>> problem = Problem([Bernoulli(0.3), Bernoulli(0.7)], Fixed(50))
     >>> result = simulate(problem, [UCB(), SuccessiveElimination()], horizon=2000, runs=20, seed=1)
     >>> result.mean[:, -1].round(1).tolist()
-    [50.3, 60.5]
+    [35.7, 166.6]
     """
     chosen = _policies(policies, horizon := _whole("horizon", horizon, MAX_HORIZON))
     if not isinstance(problem, Problem) and not callable(problem):

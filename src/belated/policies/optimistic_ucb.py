@@ -21,7 +21,7 @@ class OptimisticUCB(IndexPolicy, BracketPolicy):
     ...     decision = bandit.choose()
     ...     bandit.observe(decision.id, 0.9 if decision.arm == "good" else 0.1)
     >>> [arm.pulls for arm in bandit.summary()]
-    [7, 93]
+    [3, 97]
     """
 
     label = "Optimistic-UCB"

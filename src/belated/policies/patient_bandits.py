@@ -35,7 +35,7 @@ class PatientBandits(IndexPolicy):
     ...     decision = bandit.choose()
     ...     bandit.observe(decision.id, 0.9 if decision.arm == "good" else 0.1)
     >>> [arm.pulls for arm in bandit.summary()]
-    [38, 62]
+    [21, 79]
     """
 
     label = "PatientBandits"

@@ -21,7 +21,7 @@ class UniformChoice(ConfidencePolicy):
     >>> from belated import Bandit
     >>> bandit = Bandit(["a", "b"], UniformChoice(), seed=3)
     >>> sum(decision.arm == "a" for decision in bandit.choose(1000))
-    514
+    474
     """
 
     label = "Uniform"

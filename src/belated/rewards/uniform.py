@@ -15,8 +15,8 @@ from belated.rewards.base import RewardLaw, reward_law
 class Uniform(RewardLaw):
     """Uniform on [``low``, ``high``].
 
-    >>> Uniform(0.2, 0.6).mean, float(Uniform(0.2, 0.6).cdf(0.3))
-    (0.4, 0.24999999999999994)
+    >>> Uniform(0.25, 0.75).mean, float(Uniform(0.25, 0.75).cdf(0.5))
+    (0.5, 0.5)
     """
 
     formula = "density 1 / (high - low) on [low, high]"
