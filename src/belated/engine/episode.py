@@ -135,7 +135,7 @@ def _play_span(
         arm = np.uint32(hooks.choose(policy, state, now))
         if hooks.only_arm(policy, state) >= 0:
             return now
-        if arm >= arms:
+        if not hooks.is_trusted(policy) and arm >= arms:
             return -1
         rank = state.pulls[arm]
         for_reward, for_delay = two_words(key_a, key_b, arm, rank)

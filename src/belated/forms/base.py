@@ -150,6 +150,7 @@ def policy(cls: type[P]) -> type[P]:
         "owner": made,
     }
     own = (made.note_answer, made.answered)
+    made.is_trusted = staticmethod(_yes if cls.__module__.startswith("belated.policies.") else _no)
     made.reads_origin = staticmethod(_no if all(body in _BLIND for body in own) else _yes)
     # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
     made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.Constants,), body)

@@ -46,6 +46,11 @@ def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pul
 
 
 @dispatched
+def is_trusted(policy: Any) -> Any:
+    """Whether ``choose`` is known to give an arm that exists: of the package's own policies, which tests go through."""
+
+
+@dispatched
 def reads_origin(policy: Any) -> Any:
     """Whether ``answered`` or ``note_answer`` looks at ``rank`` and ``pulled_at``; found out at the registration."""
 
