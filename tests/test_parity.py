@@ -82,7 +82,7 @@ def test_prefetched_draws_are_the_draws() -> None:
 # ---- found by hypothesis ----
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Game:
     """A problem, one policy of every kind, and how long they play."""
 
@@ -95,6 +95,9 @@ class Game:
     def __repr__(self) -> str:
         problem = repr(self.problem) if self.problem.arms < 20 else f"<{self.problem.arms} arms>"
         return f"Game({problem}, {self.policies}, {self.horizon}, {self.checkpoints}, {self.seed})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))  # hypothesis would write every field out, and warn that it is too much
 
 
 @st.composite
