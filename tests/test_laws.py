@@ -8,9 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.stats as ss
+from hypothesis import given
+from hypothesis import strategies as st
 
+import strategies
 from belated import Problem
 from belated.delays import ByReward, Fixed, Geometric, Mixture, Never, Pareto, Poisson
+from belated.delays import Uniform as UniformDelay
 from belated.delays.base import DELAYS
 from belated.engine.draws import Draws
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
@@ -207,3 +211,48 @@ def test_arms_with_equal_laws_draw_independently() -> None:
         for part in (0, 1):
             rho = ss.spearmanr(found[one][part], found[other][part])
             assert rho.pvalue > RARE
+
+
+def test_guides_and_parts_narrower_than_their_cells() -> None:
+    """Two ends of a cell that agree say nothing of what is between, where many small parts lie in it."""
+    cell = 2.0**-14
+    many = [(cell / 2, UniformDelay(0, 9)) for _ in range(4000)]
+    law = Mixture([(cell / 5, Fixed(3)), *many, (1 - cell / 5 - 2000 * cell, Fixed(3))])
+    (_, built), (_, plain) = (draw(Bernoulli(0.5), law, guided=guided) for guided in (True, False))
+    assert np.array_equal(built, plain)
+    assert len(np.unique(built)) == 10
+
+
+# ---- any problem ----
+
+
+@strategies.examples(150)
+@given(strategies.problems(), st.sampled_from([1, 30, 400, 20_000]), st.integers(0, 10**6))
+def test_guides_change_nothing_on_any_problem(problem: Problem, horizon: int, seed: int) -> None:
+    """Mixtures of laws that depend on the reward among them."""
+    built, plain = (Draws(problem, horizon=horizon, seed=seed, run=1, guided=guided) for guided in (True, False))
+    for arm in range(problem.arms):
+        rewards, delays = sample(built, arm, 4000)
+        others, expected = sample(plain, arm, 4000)
+        assert np.array_equal(rewards, others)
+        assert np.array_equal(np.minimum(delays, horizon + 1), np.minimum(expected, horizon + 1))
+        assert np.array_equal(np.isinf(delays), np.isinf(expected))
+
+
+@strategies.examples(150)
+@given(strategies.problems(), st.booleans(), st.integers(0, 10**6))
+def test_draws_follow_the_marginal_law_on_any_problem(problem: Problem, guided: bool, seed: int) -> None:
+    """Empirical distribution functions of rewards and delays stay in a band that chance leaves once in 1e9 times."""
+    count = 10_000
+    band = np.sqrt(np.log(2e9) / (2 * count))
+    g = np.unique(np.geomspace(1, HORIZON, 200).round()) - 1.0
+    x = np.linspace(-0.01, 1.01, 103)
+    draws = Draws(problem, horizon=HORIZON, seed=seed, run=0, guided=guided)
+    for arm in range(problem.arms):
+        rewards, delays = sample(draws, arm, count)
+        for values, points, cdf in (
+            (delays, g, problem.delay_cdf(arm, g)),
+            (rewards, x, problem.rewards[arm].cdf(x)),
+        ):
+            assert np.abs(np.searchsorted(np.sort(values), points, side="right") / count - cdf).max() < band
+        assert abs(np.isinf(delays).mean() - problem.delay_law(arm).never) < band

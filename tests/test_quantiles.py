@@ -99,7 +99,8 @@ def test_definition_on_any_law(law: DelayLaw, q: float) -> None:
         assert float(law.cdf(10**15)) <= q or q > 1.0 - law.never - 1e-12
     else:
         assert q == 0.0 or float(law.cdf(found)) >= q * (1 - 1e-12)
-        assert found == 0 or float(law.cdf(found - 1)) < q
+        before = found - 1 if found < 2**50 else found * (1 - 1e-9)  # where floats no longer tell neighbours apart
+        assert found == 0 or float(law.cdf(before)) < q
 
 
 @strategies.examples(100)

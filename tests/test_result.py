@@ -298,6 +298,23 @@ def assert_prefix(part: Result | None, whole: Result) -> None:
     assert_same_bits(part, part.rerun())
 
 
+def test_ctrl_c_after_one_run_of_many_that_are_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One run has no standard error, however it was counted."""
+    collecting = importlib.import_module("belated.collect")
+    monkeypatch.setattr(collecting, "KEPT_NUMBERS", 1)
+    monkeypatch.setattr(collecting, "BLOCK", 1)
+
+    def at_once(progress: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="after 1 of 31 runs") as caught:
+        run(progress=at_once)
+    result = caught.value.result
+    assert result is not None
+    assert np.isnan(result.stderr).all()
+    assert np.array_equal(result.mean[:, -1], result.final[:, 0])
+
+
 def test_ctrl_c_before_anything_is_finished() -> None:
     calls = []
 

@@ -119,4 +119,4 @@ class Collector:
             squares = squares + block_squares + apart**2 * (count * size / (count + size))
             mean = mean + apart * (size / (count + size))
             count += size
-        return mean, np.sqrt(squares / (count - 1) / count)
+        return mean, np.sqrt(squares / (count - 1) / count) if count > 1 else np.full(shape, np.nan)

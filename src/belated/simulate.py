@@ -105,7 +105,7 @@ def _play_all(
                 if not waiting:
                     return
                 finished, _ = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in finished:
+                for future in sorted(finished, key=lambda done: waiting[done].first):
                     chunk = waiting.pop(future)
                     outcomes = future.result()
                     assert outcomes is not None
