@@ -217,7 +217,7 @@ def test_guides_and_parts_narrower_than_their_cells() -> None:
     """Two ends of a cell that agree say nothing of what is between, where many small parts lie in it."""
     cell = 2.0**-14
     many = [(cell / 2, UniformDelay(0, 9)) for _ in range(4000)]
-    law = Mixture([(cell / 5, Fixed(3)), *many, (1 - cell / 5 - 2000 * cell, Fixed(3))])
+    law = Mixture([(cell / 7, Fixed(3)), *many, (1 - cell / 7 - 2000 * cell, Fixed(3))])
     (_, built), (_, plain) = (draw(Bernoulli(0.5), law, guided=guided) for guided in (True, False))
     assert np.array_equal(built, plain)
     assert len(np.unique(built)) == 10
