@@ -315,6 +315,31 @@ def test_ctrl_c_after_one_run_of_many_that_are_summed_up(monkeypatch: pytest.Mon
     assert np.array_equal(result.mean[:, -1], result.final[:, 0])
 
 
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_an_interrupted_result_that_is_summed_up_gives_the_same_bits_again(
+    monkeypatch: pytest.MonkeyPatch, blocks: int
+) -> None:
+    """Whether its finished runs are all kept (4 of 5) or not (8 of 5)."""
+    collecting = importlib.import_module("belated.collect")
+    monkeypatch.setattr(collecting, "KEPT_NUMBERS", 5 * len(POLICIES) * 12)
+    monkeypatch.setattr(collecting, "BLOCK", 2)
+    seen = []
+
+    def later(progress: Any) -> None:
+        seen.append(progress)
+        if len(seen) == blocks:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        run(progress=later)
+    result = caught.value.result
+    assert result is not None
+    assert result.runs == 2 * blocks
+    again = result.rerun()
+    assert np.array_equal(result.mean, again.mean)
+    assert np.array_equal(result.stderr, again.stderr)
+
+
 def test_ctrl_c_before_anything_is_finished() -> None:
     calls = []
 

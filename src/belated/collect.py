@@ -83,7 +83,7 @@ class Collector:
         pulls = self._pulls[:, :runs]
         late, lost = self._missing[:, :, :runs]
         curves = self._curves[:, : min(self._kept, runs)]
-        if self.block:
+        if runs > self._kept:  # after an interruption the finished runs may all be kept, as in a rerun of them
             mean, stderr = self._summed(runs)
         else:
             mean = curves.mean(axis=1)
