@@ -65,7 +65,7 @@ class Impatient(Policy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        arms = state.pulls.shape[0]
+        arms = state.arms
         if uniform(word(state.key[0], state.key[1], now, 0)) < policy.chance:
             return np.int64(uniform(word(state.key[0], state.key[1], now, 1)) * arms)
         best = np.inf
@@ -104,7 +104,7 @@ class Ordered(Policy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        return (np.int64(state.memory[0, 0]) + now) % state.pulls.shape[0]
+        return (np.int64(state.memory[0, 0]) + now) % state.arms
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:
@@ -154,7 +154,7 @@ class WatchUCB(ConfidencePolicy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        return np.int64((now - 1) % state.pulls.shape[0])
+        return np.int64((now - 1) % state.arms)
 
     @staticmethod
     def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
@@ -185,12 +185,12 @@ class WatchOPSE(ConfidencePolicy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        for arm in range(state.pulls.shape[0]):  # all that is known before this round is in the state
+        for arm in range(state.arms):  # all that is known before this round is in the state
             if state.pulls[arm] > 0.0 and state.eliminated_at[arm] < 0:
                 seen = view(state, np.uint32(arm), now)
                 if hooks.lower(policy, seen) > policy.mean or hooks.upper(policy, seen) < policy.mean:
                     state.eliminated_at[arm] = now
-        return np.int64((now - 1) % state.pulls.shape[0])
+        return np.int64((now - 1) % state.arms)
 
     lower = staticmethod(OptimisticPessimisticElimination.lower)
     upper = staticmethod(OptimisticPessimisticElimination.upper)

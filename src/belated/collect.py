@@ -42,7 +42,8 @@ class Collector:
             self._curves = np.empty((count, self._kept, points))
             self._final = np.empty((count, runs))
             self._pulls = np.empty((count, runs, self.arms), np.int32)
-            self._missing = np.empty((2, count, runs, self.arms), np.int32)  # late, lost
+            self._observed = np.empty((count, runs, self.arms), np.int32)
+            self._lost = np.empty((count, runs, self.arms), np.int32)
             self._eliminated_at = np.empty((count, runs, self.arms), np.int32)
         except MemoryError:
             raise InvalidParameter(
@@ -61,7 +62,8 @@ class Collector:
             self._curves[number, first : first + kept] = outcome.curve[:kept]
             self._final[number, rows] = outcome.final
             self._pulls[number, rows] = outcome.pulls
-            self._missing[:, number, rows] = np.moveaxis(outcome.missing.reshape(runs, self.arms, 2), 2, 0)
+            self._observed[number, rows] = outcome.observed
+            self._lost[number, rows] = outcome.lost
             self._eliminated_at[number, rows] = outcome.eliminated_at
         if self.block:
             curves = np.array([outcome.curve for outcome in outcomes])
@@ -81,7 +83,8 @@ class Collector:
         """The result of the finished runs."""
         runs = self.finished
         pulls = self._pulls[:, :runs]
-        late, lost = self._missing[:, :, :runs]
+        observed = self._observed[:, :runs]
+        lost = self._lost[:, :runs]
         curves = self._curves[:, : min(self._kept, runs)]
         if runs > self._kept:  # after an interruption the finished runs may all be kept, as in a rerun of them
             mean, stderr = self._summed(runs)
@@ -102,8 +105,8 @@ class Collector:
             curves=curves,
             final=self._final[:, :runs],
             pulls=pulls,
-            observed=pulls - late - lost,
-            in_flight=late,
+            observed=observed,
+            in_flight=pulls - observed - lost,
             lost=lost,
             eliminated_at=self._eliminated_at[:, :runs],
             source=(self._problem, tuple(self._policies)),

@@ -103,7 +103,7 @@ class Bandit:
     @property
     def pending(self) -> int:
         """How many decisions have no feedback yet."""
-        return int(self._state.pulls.sum() - self._state.observed.sum())
+        return int(self._state.pulls[:-1].sum() - self._state.observed[:-1].sum())
 
     @overload
     def choose(self) -> Decision: ...

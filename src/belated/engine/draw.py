@@ -18,6 +18,7 @@ from belated.engine.laws import (
     GEOMETRIC,
     GUIDE_BITS,
     GUIDES,
+    LOGNORMAL,
     NEVER,
     POWER,
     SAMPLE,
@@ -29,7 +30,7 @@ from belated.engine.laws import (
     Laws,
 )
 from belated.kernel import entry, inner, outlined
-from belated.numerics import beta_draw, exp, log, normal_quantile
+from belated.numerics import beta_draw, exp, log, normal_quantile_straight
 from belated.rng import uniform
 
 _12 = np.uint64(12)
@@ -94,6 +95,45 @@ def draw_delay(laws: Laws, row: Any, reward: Any, z: Any) -> Any:
 
 
 @inner
+def draw_rewards(laws: Laws, row: Any, words: Any, rewards: Any) -> None:
+    """Rewards from words; the commonest law has a loop of its own, without a branch."""
+    if laws.kind[row] == BERNOULLI:
+        below = laws.lo[row]
+        for place in range(words.shape[0]):
+            rewards[place] = 1.0 if np.int64(words[place] >> _12) < below else 0.0
+    else:
+        for place in range(words.shape[0]):
+            rewards[place] = draw_reward(laws, row, words[place])
+
+
+@inner
+def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any) -> None:
+    """Delays from words and the rewards of the same pulls; a law that is a formula has a loop of its own, without a
+    branch, which the compiler turns into vector code."""
+    kind = laws.kind[row]
+    a = laws.a[row]
+    b = laws.b[row]
+    if kind == FIXED:
+        for place in range(words.shape[0]):
+            delays[place] = laws.lo[row]
+    elif kind == SPAN:
+        for place in range(words.shape[0]):
+            delays[place] = _span(laws.lo[row], laws.hi[row], uniform(words[place]))
+    elif kind == GEOMETRIC:
+        for place in range(words.shape[0]):
+            delays[place] = _geometric(a, uniform(words[place]))
+    elif kind == POWER:
+        for place in range(words.shape[0]):
+            delays[place] = _power(a, b, uniform(words[place]))
+    elif kind == LOGNORMAL:
+        for place in range(words.shape[0]):
+            delays[place] = _lognormal(a, b, uniform(words[place]))
+    else:
+        for place in range(words.shape[0]):
+            delays[place] = draw_delay(laws, row, rewards[place], words[place])
+
+
+@inner
 def _given_reward(laws: Laws, row: Any, kind: Any, reward: Any) -> Any:
     """The row that a row by reward leads to."""
     start = laws.lo[row]
@@ -138,7 +178,7 @@ def _quantile(laws: Laws, row: Any, u: Any) -> Any:
     if kind == FIXED:
         return laws.lo[row]
     if kind == SPAN:
-        return min(laws.lo[row] + np.int64(u * (laws.hi[row] - laws.lo[row] + 1)), np.int64(BEYOND))
+        return _span(laws.lo[row], laws.hi[row], u)
     if kind == SAMPLE:
         return _sample(laws, row, u)
     if kind == STEPS:
@@ -149,13 +189,35 @@ def _quantile(laws: Laws, row: Any, u: Any) -> Any:
 @outlined
 def _formula(kind: Any, a: Any, b: Any, u: Any) -> Any:
     """The quantile function of a smooth law at u in (0, 1), in whole rounds."""
-    if kind == GEOMETRIC:  # a = 1 / ln(1 - p)
-        x = log(u) * a
-    elif kind == POWER:  # a = scale, b = -1 / alpha
-        x = a * exp(log(u) * b)
-    else:  # LOGNORMAL: a = ln median, b = sigma
-        x = exp(a + b * normal_quantile(u))
-    return np.int64(x) if x < BEYOND else np.int64(BEYOND)
+    if kind == GEOMETRIC:
+        return _geometric(a, u)
+    if kind == POWER:
+        return _power(a, b, u)
+    return _lognormal(a, b, u)
+
+
+@inner
+def _span(low: Any, high: Any, u: Any) -> Any:
+    """Whole numbers from ``low`` to ``high``, all alike."""
+    return min(low + np.int64(u * (high - low + 1)), np.int64(BEYOND))
+
+
+@inner
+def _geometric(a: Any, u: Any) -> Any:
+    """a = 1 / ln(1 - p)."""
+    return np.int64(min(log(u) * a, float(BEYOND)))
+
+
+@inner
+def _power(a: Any, b: Any, u: Any) -> Any:
+    """a = scale, b = -1 / alpha."""
+    return np.int64(min(a * exp(log(u) * b), float(BEYOND)))
+
+
+@inner
+def _lognormal(a: Any, b: Any, u: Any) -> Any:
+    """a = ln median, b = sigma."""
+    return np.int64(min(exp(a + b * normal_quantile_straight(u)), float(BEYOND)))
 
 
 @inner

@@ -114,10 +114,10 @@ def put(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: Any, ho
     buckets = flight.last.shape[0] - 1
     if flight.levels == 1:  # due rounds differ by less than the wheel's size: so do the pulls' rounds
         slot = np.uint32(buckets + 2 + (now & (buckets - 1)))
-        bucket = np.uint32(due & (buckets - 1) if due < horizon else buckets)
-        tail = slot if due < horizon else np.uint32(buckets)  # nothing is kept of what will not matter
+        bucket = np.uint32(due & (buckets - 1) if due <= horizon else buckets)
+        tail = slot if due <= horizon else np.uint32(buckets)  # nothing is kept of what will not matter
     else:
-        if due >= horizon:
+        if due > horizon:
             return
         slot = np.uint32(flight.next[buckets])
         flight.next[buckets] = flight.next[slot]
@@ -163,6 +163,21 @@ def give_back(flight: Flight, bucket: Any, last: Any, count: Any) -> None:
         free = flight.last.shape[0] - 1
         flight.next[last] = flight.next[free]
         flight.next[free] = flight.next[bucket]
+
+
+@inner
+def count_pending(flight: Flight, first: Any, last: Any, answers: Any) -> None:
+    """Add to ``answers`` of each arm what is still to land, where that is at the end of rounds ``first`` to ``last``
+    alone."""
+    buckets = flight.last.shape[0] - 1
+    rounds = last - first + 1
+    everywhere = flight.levels > 1 or rounds >= buckets
+    for number in range(buckets if everywhere else rounds):
+        bucket = np.uint32(number if everywhere else (first + number) & (buckets - 1))
+        slot = bucket
+        while slot != flight.last[bucket]:
+            slot = flight.next[slot]
+            answers[flight.arm[slot]] += 1.0
 
 
 @inner

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine import flight as air
+from belated.engine import stock as draws
 from belated.engine.encode import Board
 from belated.engine.episode import BAD_ARM, NO_ROOM, STOPPED, Outcome, Setting, play
 from belated.errors import InvalidParameter
@@ -60,18 +61,20 @@ def _run_policy(policy: Policy, setting: Setting, runs: int, longest: int) -> Ou
         curve=np.zeros((runs, setting.checkpoint.size)),
         final=np.zeros(runs),
         pulls=np.zeros((runs, arms), np.int32),
-        missing=np.zeros((runs, 2 * arms), np.int32),
+        observed=np.zeros((runs, arms), np.int32),
+        lost=np.zeros((runs, arms), np.int32),
         eliminated_at=np.zeros((runs, arms), np.int32),
     )
     state = allocate(arms, policy.shape())
     flight = air.allocate(longest, setting.horizon)
+    stock = draws.allocate(arms, setting.horizon)
     place = np.zeros(3, np.int64)
     play_it = entry_for(play, type(policy))
     with quietly():
         parameters = with_table(policy, arms, min(setting.horizon, TABULATED) + 1)
         while True:
             try:
-                status = play_it(parameters, setting, outcome, state, flight, place)
+                status = play_it(parameters, setting, outcome, state, flight, stock, place)
             except CompileError as error:
                 reason = str(error).strip().splitlines()
                 raise InvalidParameter(

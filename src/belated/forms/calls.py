@@ -74,7 +74,7 @@ def begin(state: State, seed: Any) -> None:
 @inner
 def _decide(policy: Any, state: State, now: Any) -> Any:
     arm = np.uint32(hooks.choose(policy, state, now))
-    if arm >= state.pulls.shape[0]:
+    if arm >= state.arms:
         return np.int64(-1), np.int64(0)
     rank = np.int64(state.pulls[arm])
     hooks.record_pull(policy, state, arm, rank, now)

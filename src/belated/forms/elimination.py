@@ -26,7 +26,7 @@ one."""
 def end_sweep(policy: Any, state: State, now: Any) -> None:
     """Between two sweeps: drop arms that had enough from the phase; if none is left, eliminate and begin the next
     phase."""
-    arms = state.pulls.shape[0]
+    arms = state.arms
     kept = 0
     phase = state.register[PHASE] + 1
     for place in range(arms - state.register[DONE]):
@@ -47,7 +47,7 @@ def end_sweep(policy: Any, state: State, now: Any) -> None:
 @inner
 def eliminate(policy: Any, state: State, now: Any) -> Any:
     """Remove the active arms whose upper bound is below the largest lower bound; how many remain."""
-    active = state.pulls.shape[0] - state.register[GONE]
+    active = state.arms - state.register[GONE]
     bar = -np.inf
     for place in range(active):
         seen = view(state, state.active[place], now)
@@ -80,7 +80,7 @@ class EliminationPolicy(Policy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        if state.register[CURSOR] == state.pulls.shape[0] - state.register[DONE]:
+        if state.register[CURSOR] == state.arms - state.register[DONE]:
             end_sweep(policy, state, now)
         place = state.register[CURSOR]
         state.register[CURSOR] = place + 1
@@ -88,6 +88,6 @@ class EliminationPolicy(Policy):
 
     @staticmethod
     def only_arm(policy: Any, state: State) -> Any:
-        if state.register[GONE] == state.pulls.shape[0] - 1:
+        if state.register[GONE] == state.arms - 1:
             return np.int64(state.active[0])
         return np.int64(-1)

@@ -33,24 +33,27 @@ def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
             _replay(state, arm, score)
         return
     state.score[arm] = score
-    arms = state.pulls.shape[0]
-    bar = state.score[arms]
+    arms = state.arms
+    bar = state.score[arms + 1]
     leader = np.uint32(state.register[LEADER])
-    if arm == leader:
-        if not score > bar:
+    leads = np.int64(arm == leader)
+    falls = np.int64(not score > bar)
+    rises = np.int64(score >= bar)
+    if rises + leads * (falls - rises) != 0:  # falls if it leads, else rises: one branch, seldom taken
+        if leads != 0:
             _look_for_leader(state)
-    elif score >= bar:
-        ahead = state.score[leader]
-        if score > ahead or (score == ahead and arm < leader):
-            state.register[LEADER] = arm
-            score = ahead
-        state.score[arms] = score
+        else:
+            ahead = state.score[leader]
+            if score > ahead or (score == ahead and arm < leader):
+                state.register[LEADER] = arm
+                score = ahead
+            state.score[arms + 1] = score
 
 
 @inner
 def _look_for_leader(state: State) -> None:
     """Find the largest score, the first of equals, and the second largest: the bar that the others do not pass."""
-    arms = state.pulls.shape[0]
+    arms = state.arms
     best = state.score[0]
     bar = -np.inf
     leader = 0
@@ -60,13 +63,13 @@ def _look_for_leader(state: State) -> None:
         bar = max(bar, min(score, best))
         best = max(score, best)
     state.register[LEADER] = leader
-    state.score[arms] = bar
+    state.score[arms + 1] = bar
 
 
 @inner
 def _replay(state: State, arm: Any, score: Any) -> None:
     """Play the matches of ``arm`` again, from its leaf upwards, until one that it neither won before nor wins now."""
-    arms = state.pulls.shape[0]
+    arms = state.arms
     leaves = state.winner.shape[0]
     child = leaves + arm
     ahead = np.int64(arm)  # the winner below ``node`` on our side

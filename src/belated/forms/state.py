@@ -1,6 +1,9 @@
 """What a policy knows in one run: the same layout in the simulator and in a live bandit.
 
 Formulas see counts as float64, exact up to 2^53.
+Row K of ``observed``, ``total`` and ``score`` is nobody's: an arm that was never there. An answer may be told to it
+where there is none to tell, so that no branch depends on whether there is; its sum is -inf and stays so, and no index
+of the package's is then above that of an arm.
 Numbers of arms are unsigned 32-bit: compiled code then needs no test for negative places, and mixed with signed numbers
 they stay whole."""
 
@@ -13,6 +16,9 @@ import numpy.typing as npt
 
 from belated.kernel import inner
 
+_NOT_ONE = -1e300
+"""Nobody's count of answers: however often one is added, it stays below 1."""
+
 REGISTERS = 4
 """How many whole numbers a form may keep beside the arms."""
 
@@ -20,16 +26,17 @@ REGISTERS = 4
 class State(NamedTuple):
     """The state of K arms. Before round t it holds everything known by then and nothing else."""
 
-    pulls: npt.NDArray[np.int64]  # (K,) m: how often each arm was pulled
-    observed: npt.NDArray[np.float64]  # (K,) n: how many of these pulls were answered
-    total: npt.NDArray[np.float64]  # (K,) S: sum of the answers, in the order of their arrival
-    score: npt.NDArray[np.float64]  # (K + 1,) the cached index, +inf before the first pull; the bar. Or upper bounds
+    arms: int  # K
+    pulls: npt.NDArray[np.int64]  # (K + 1,) m: how often each arm was pulled
+    observed: npt.NDArray[np.float64]  # (K + 1,) n: how many of these pulls were answered
+    total: npt.NDArray[np.float64]  # (K + 1,) S: sum of the answers, in the order of their arrival
+    score: npt.NDArray[np.float64]  # (K + 2,) the cached index, +inf before the first pull; the bar. Or upper bounds
     winner: npt.NDArray[np.uint32]  # (leaves,) index policies with many arms: the winner tree, its root at 1
     active: npt.NDArray[np.uint32]  # (K,) elimination: the arms left, in index order
     sweep: npt.NDArray[np.uint32]  # (K,) elimination: the arms of the present sweep
     eliminated_at: npt.NDArray[np.int64]  # (K,) the first round without the arm; -1 while it is active
     register: npt.NDArray[np.int64]  # (REGISTERS,) small numbers of the form
-    memory: npt.NDArray[np.float64]  # (K, M) bounded statistics of the policy's own
+    memory: npt.NDArray[np.float64]  # (K + 1, M) bounded statistics of the policy's own
     key: npt.NDArray[np.uint64]  # (2,) the policy's own random stream, for rng.word(key[0], key[1], now, j)
 
 
@@ -59,16 +66,17 @@ def allocate(arms: int, shape: Shape) -> State:
     leaves = 1 << (arms - 1).bit_length() if shape.scored and arms >= shape.tree_from else 0
     listed = arms if shape.eliminates else 0
     return State(
-        pulls=np.zeros(arms, np.int64),
-        observed=np.zeros(arms),
-        total=np.zeros(arms),
-        score=np.zeros(arms + 1 if shape.scored else 0),
+        arms=arms,
+        pulls=np.zeros(arms + 1, np.int64),
+        observed=np.zeros(arms + 1),
+        total=np.zeros(arms + 1),
+        score=np.zeros(arms + 2 if shape.scored else 0),
         winner=np.zeros(leaves, np.uint32),
         active=np.zeros(listed, np.uint32),
         sweep=np.zeros(listed, np.uint32),
         eliminated_at=np.zeros(arms, np.int64),
         register=np.zeros(REGISTERS, np.int64),
-        memory=np.zeros((arms, shape.memory)),
+        memory=np.zeros((arms + 1, shape.memory)),
         key=np.zeros(2, np.uint64),
     )
 
@@ -76,15 +84,17 @@ def allocate(arms: int, shape: Shape) -> State:
 @inner
 def reset(state: State) -> None:
     """The state before the first round; the key is left as it is."""
-    for arm in range(state.pulls.shape[0]):
+    for arm in range(state.arms):
         state.pulls[arm] = 0
         state.observed[arm] = 0.0
         state.total[arm] = 0.0
         state.eliminated_at[arm] = -1
         for cell in range(state.memory.shape[1]):
             state.memory[arm, cell] = 0.0
+    state.observed[state.arms] = _NOT_ONE
+    state.total[state.arms] = -np.inf
     for arm in range(state.score.shape[0]):
-        state.score[arm] = np.inf
+        state.score[arm] = np.inf if arm != state.arms else -np.inf
     for place in range(state.register.shape[0]):
         state.register[place] = 0
     listed = state.active.shape[0]
@@ -100,5 +110,5 @@ def reset(state: State) -> None:
 def view(state: State, arm: Any, now: Any) -> Arm:
     """One arm as a formula sees it."""
     return Arm(
-        float(state.pulls[arm]), state.observed[arm], state.total[arm], arm, state.pulls.shape[0], now, state.memory
+        float(state.pulls[arm]), state.observed[arm], state.total[arm], arm, state.arms, now, state.memory
     )

@@ -64,7 +64,7 @@ class ThompsonSampling(Policy):
     def choose(policy: Any, state: State, now: Any) -> Any:
         best = -1.0
         chosen = 0
-        for arm in range(state.pulls.shape[0]):
+        for arm in range(state.arms):
             a = policy.successes + state.total[arm]
             b = policy.failures + (state.observed[arm] - state.total[arm])
             draw = beta_draw(a, b, word(state.key[0], state.key[1], now, arm))

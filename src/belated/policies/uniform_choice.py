@@ -29,5 +29,5 @@ class UniformChoice(ConfidencePolicy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        arms = state.pulls.shape[0]
+        arms = state.arms
         return np.int64(uniform(word(state.key[0], state.key[1], now, 0)) * arms)
