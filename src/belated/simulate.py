@@ -118,14 +118,14 @@ def _play_all(
 
 
 def _chunks(problem: Problem | Family, plan: Plan, runs: int, arms: int, size: int) -> Iterator[Chunk]:
-    shared = board([problem], plan.horizon, guided=True) if isinstance(problem, Problem) else None
+    shared = board([problem], plan.horizon) if isinstance(problem, Problem) else None
     for first in range(0, runs, size):
         count = min(size, runs - first)
         if shared is not None:
             yield Chunk(first, count, shared)
         elif not isinstance(problem, Problem):
             drawn = [_drawn(problem, plan.seed, run, arms) for run in range(first, first + count)]
-            yield Chunk(first, count, board(drawn, plan.horizon, guided=False))
+            yield Chunk(first, count, board(drawn, plan.horizon))
 
 
 def _drawn(family: Family, seed: int, run: int, arms: int | None = None) -> Problem:

@@ -1,35 +1,33 @@
-"""Drawing from laws: compiled, the same bits on every machine."""
+"""Drawing from laws: compiled, the same bits on every machine.
+
+:func:`draw_reward` and :func:`draw_delay` are what a draw is. :func:`draw_rewards` and :func:`draw_delays` draw many at
+once, to the bit the same, without a branch that the processor could guess wrong where a law allows it; the compiler
+turns their loops into vector code."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from belated.engine.laws import (
     BERNOULLI,
     BETA,
     BEYOND,
-    BY_CELL,
     BY_VALUE,
     CONSTANT,
     FIXED,
     GEOMETRIC,
-    GUIDE_BITS,
-    GUIDES,
-    LOGNORMAL,
     NEVER,
     POWER,
     SAMPLE,
     SPAN,
     SPLIT,
     SPREAD,
-    STEP_CELLS,
     STEPS,
     Laws,
 )
-from belated.kernel import entry, inner, outlined
+from belated.kernel import inner, outlined
 from belated.numerics import beta_draw, exp, log, normal_quantile_straight
 from belated.rng import uniform
 
@@ -46,7 +44,7 @@ def last_at_most(table: Any, start: Any, size: Any, x: Any) -> Any:
     if size <= _FEW:
         place = 0
         for step in range(1, size):
-            place += 1 if table[start + step] <= x else 0
+            place += np.int64(table[start + step] <= x)
         return place
     low = 0
     high = size - 1
@@ -64,7 +62,7 @@ def draw_reward(laws: Laws, row: Any, z: Any) -> Any:
     """The reward of the pull whose word is ``z``."""
     kind = laws.kind[row]
     if kind == BERNOULLI:
-        return 1.0 if np.int64(z >> _12) < laws.lo[row] else 0.0  # uniform(z) < mean, in whole numbers
+        return _bernoulli(laws.lo[row], z)
     if kind == CONSTANT:
         return laws.a[row]
     if kind == SPREAD:
@@ -77,98 +75,149 @@ def draw_reward(laws: Laws, row: Any, z: Any) -> Any:
 
 
 @inner
-def draw_delay(laws: Laws, row: Any, reward: Any, z: Any) -> Any:
-    """The delay of the pull with this reward, from the word ``z``."""
-    kind = laws.kind[row]
-    if kind == FIXED:
-        return laws.lo[row]
-    if kind == SAMPLE:
-        return _sample(laws, row, uniform(z))
-    if kind >= BY_VALUE:
-        row = _given_reward(laws, row, kind, reward)
-    shift = laws.shift[row]
-    if shift > 0:  # the cell of uniform(z) is in the first bits of z
-        known = np.int64(laws.whole[laws.guide[row] + np.int64(z >> np.uint64(shift))])
-        if known >= 0:
-            return known
-    return _compute(laws, row, reward, uniform(z))
-
-
-@inner
 def draw_rewards(laws: Laws, row: Any, words: Any, rewards: Any) -> None:
-    """Rewards from words; the commonest law has a loop of its own, without a branch."""
+    """The rewards of pulls from their words."""
     if laws.kind[row] == BERNOULLI:
-        below = laws.lo[row]
         for place in range(words.shape[0]):
-            rewards[place] = 1.0 if np.int64(words[place] >> _12) < below else 0.0
+            rewards[place] = _bernoulli(laws.lo[row], words[place])
     else:
         for place in range(words.shape[0]):
             rewards[place] = draw_reward(laws, row, words[place])
 
 
 @inner
-def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any) -> None:
-    """Delays from words and the rewards of the same pulls; a law that is a formula has a loop of its own, without a
-    branch, which the compiler turns into vector code."""
-    kind = laws.kind[row]
-    a = laws.a[row]
-    b = laws.b[row]
-    if kind == FIXED:
-        for place in range(words.shape[0]):
-            delays[place] = laws.lo[row]
-    elif kind == SPAN:
-        for place in range(words.shape[0]):
-            delays[place] = _span(laws.lo[row], laws.hi[row], uniform(words[place]))
-    elif kind == GEOMETRIC:
-        for place in range(words.shape[0]):
-            delays[place] = _geometric(a, uniform(words[place]))
-    elif kind == POWER:
-        for place in range(words.shape[0]):
-            delays[place] = _power(a, b, uniform(words[place]))
-    elif kind == LOGNORMAL:
-        for place in range(words.shape[0]):
-            delays[place] = _lognormal(a, b, uniform(words[place]))
-    else:
-        for place in range(words.shape[0]):
-            delays[place] = draw_delay(laws, row, rewards[place], words[place])
+def _bernoulli(below: Any, z: Any) -> Any:
+    """Whether uniform(z) < mean, in whole numbers."""
+    return 1.0 if np.int64(z >> _12) < below else 0.0
 
 
 @inner
-def _given_reward(laws: Laws, row: Any, kind: Any, reward: Any) -> Any:
-    """The row that a row by reward leads to."""
+def draw_delay(laws: Laws, row: Any, reward: Any, z: Any) -> Any:
+    """The delay of the pull with this reward, from the word ``z``."""
+    row, u = _descend(laws, row, reward, uniform(z))
+    return _quantile(laws, row, u)
+
+
+@inner
+def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scratch: Any) -> None:
+    """The delays of pulls from their rewards and words."""
+    count = words.shape[0]
+    for place in range(count):
+        scratch.u[place] = uniform(words[place])
+    if laws.kind[row] < SPLIT:
+        _quantiles(laws, row, scratch.u, count, delays)
+        return
+    _find_rows(laws, row, rewards, count, scratch)
+    others = 0  # which row a draw ends at cannot be guessed: fixed delays are written down for all, the others listed
+    first = np.uint32(0)
+    alike = True
+    for place in range(count):
+        found, u = _descend(laws, scratch.row[place], rewards[place], scratch.u[place])
+        delays[place] = laws.lo[found]
+        scratch.u[others] = u
+        scratch.row[others] = found
+        scratch.place[others] = place
+        first = found if others == 0 else first
+        other = laws.kind[found] != FIXED
+        alike &= (found == first) | (not other)
+        others += np.int64(other)
+    if alike:
+        _quantiles(laws, first, scratch.u, others, scratch.delay)
+        for other in range(others):
+            delays[scratch.place[other]] = scratch.delay[other]
+    else:
+        for other in range(others):
+            delays[scratch.place[other]] = _quantile(laws, scratch.row[other], scratch.u[other])
+
+
+@inner
+def _find_rows(laws: Laws, row: Any, rewards: Any, count: Any, scratch: Any) -> None:
+    """The rows that a row leads to in several draws, with the uniforms within them."""
+    kind = laws.kind[row]
     start = laws.lo[row]
     size = laws.hi[row]
-    if kind == BY_VALUE:  # the values, ascending; their rows in ``whole``
-        return np.uint32(laws.whole[np.int64(laws.a[row]) + last_at_most(laws.real, start, size, reward)])
-    return np.uint32(laws.whole[start + min(np.int64(reward * size), size - 1)])
+    rows = np.int64(laws.a[row])
+    if kind == SPLIT:
+        for place in range(count):
+            scratch.row[place], scratch.u[place] = _part_of(laws, start, size, rows, scratch.u[place])
+    elif kind == BY_VALUE:
+        for place in range(count):
+            scratch.row[place] = _row_of_value(laws, start, size, rows, rewards[place])
+    else:
+        for place in range(count):
+            scratch.row[place] = _row_of_cell(laws, start, size, rewards[place])
+
+
+@outlined
+def _quantiles(laws: Laws, row: Any, u: Any, count: Any, delays: Any) -> None:
+    """``_quantile`` of one row at several places ``u``, which are not kept."""
+    kind = laws.kind[row]
+    a = laws.a[row]
+    b = laws.b[row]
+    low = laws.lo[row]
+    high = laws.hi[row]
+    if kind == FIXED:
+        for place in range(count):
+            delays[place] = low
+    elif kind == SPAN:
+        for place in range(count):
+            delays[place] = _span(low, high, u[place])
+    elif kind == SAMPLE:
+        for place in range(count):
+            delays[place] = _sample(laws, row, u[place])
+    elif kind == STEPS:
+        for place in range(count):
+            delays[place] = _step(laws, row, u[place])
+    elif kind == GEOMETRIC:
+        for place in range(count):
+            delays[place] = _geometric(a, u[place])
+    elif kind == POWER:
+        for place in range(count):
+            delays[place] = _power(a, b, u[place])
+    else:
+        for place in range(count):  # two short loops are faster than a long one
+            u[place] = normal_quantile_straight(u[place])
+        for place in range(count):
+            delays[place] = _scaled(a, b, u[place])
 
 
 @inner
 def _descend(laws: Laws, row: Any, reward: Any, u: Any) -> Any:
-    """(row, u, path) of the simple row that a draw ends at; the path tells apart two ways to the same row."""
+    """(row, u) of the simple row that a draw ends at."""
     kind = laws.kind[row]
-    path = np.int64(0)
     while kind >= SPLIT:
-        if kind == SPLIT:  # P(an earlier part) of each part; the rows of the parts in ``whole``
-            start = laws.lo[row]
-            size = laws.hi[row]
-            part = last_at_most(laws.real, start, size, u)
-            path = path * size + part
-            below = laws.real[start + part]
-            above = laws.real[start + part + 1] if part + 1 < size else 1.0
-            u = min(max((u - below) / (above - below), _TINY), 1.0 - _TINY)
-            row = np.uint32(laws.whole[np.int64(laws.a[row]) + part])
+        start = laws.lo[row]
+        size = laws.hi[row]
+        rows = np.int64(laws.a[row])
+        if kind == SPLIT:
+            row, u = _part_of(laws, start, size, rows, u)
+        elif kind == BY_VALUE:
+            row = _row_of_value(laws, start, size, rows, reward)
         else:
-            row = _given_reward(laws, row, kind, reward)
+            row = _row_of_cell(laws, start, size, reward)
         kind = laws.kind[row]
-    return row, u, path
+    return row, u
 
 
 @inner
-def _compute(laws: Laws, row: Any, reward: Any, u: Any) -> Any:
-    """The delay at u in (0, 1) without a guide."""
-    row, u, _ = _descend(laws, row, reward, u)
-    return _quantile(laws, row, u)
+def _part_of(laws: Laws, start: Any, size: Any, rows: Any, u: Any) -> Any:
+    """SPLIT: (row of a part, u within it); the table has P(an earlier part) of each part, then 1."""
+    part = last_at_most(laws.real, start, size, u)
+    below = laws.real[start + part]
+    u = min(max((u - below) / (laws.real[start + part + 1] - below), _TINY), 1.0 - _TINY)
+    return np.uint32(laws.whole[rows + part]), u
+
+
+@inner
+def _row_of_value(laws: Laws, start: Any, size: Any, rows: Any, reward: Any) -> Any:
+    """BY_VALUE: the table has the values, ascending."""
+    return np.uint32(laws.whole[rows + last_at_most(laws.real, start, size, reward)])
+
+
+@inner
+def _row_of_cell(laws: Laws, start: Any, size: Any, reward: Any) -> Any:
+    """BY_CELL: equal cells of the reward."""
+    return np.uint32(laws.whole[start + min(np.int64(reward * size), size - 1)])
 
 
 @inner
@@ -188,7 +237,7 @@ def _quantile(laws: Laws, row: Any, u: Any) -> Any:
 
 @outlined
 def _formula(kind: Any, a: Any, b: Any, u: Any) -> Any:
-    """The quantile function of a smooth law at u in (0, 1), in whole rounds."""
+    """The quantile function of a smooth law."""
     if kind == GEOMETRIC:
         return _geometric(a, u)
     if kind == POWER:
@@ -217,7 +266,13 @@ def _power(a: Any, b: Any, u: Any) -> Any:
 @inner
 def _lognormal(a: Any, b: Any, u: Any) -> Any:
     """a = ln median, b = sigma."""
-    return np.int64(min(exp(a + b * normal_quantile_straight(u)), float(BEYOND)))
+    return _scaled(a, b, normal_quantile_straight(u))
+
+
+@inner
+def _scaled(a: Any, b: Any, x: Any) -> Any:
+    """The log-normal delay where the normal is x."""
+    return np.int64(min(exp(a + b * x), float(BEYOND)))
 
 
 @inner
@@ -230,84 +285,19 @@ def _sample(laws: Laws, row: Any, u: Any) -> Any:
 
 @inner
 def _step(laws: Laws, row: Any, u: Any) -> Any:
-    """The first whole number whose cumulative probability is above u."""
+    """The first whole number whose cumulative probability is above u.
+
+    ``whole`` holds at b the number of cells, then for each cell of the uniform the first place that may be it."""
     start = laws.lo[row]
-    index = np.int64(laws.b[row]) + np.int64(u * STEP_CELLS)
-    low = np.int64(laws.whole[index])
-    high = np.int64(laws.whole[index + 1])
-    while low < high:
+    index = np.int64(laws.b[row])
+    cell = index + 1 + np.int64(u * laws.whole[index])
+    low = np.int64(laws.whole[cell])
+    high = np.int64(laws.whole[cell + 1])
+    low += np.int64(low < high and laws.real[start + low] <= u)  # in most cells all that is left to ask
+    while low < high and laws.real[start + low] <= u:
         middle = (low + high) >> 1
         if laws.real[start + middle] > u:
             high = middle
         else:
             low = middle + 1
     return np.int64(laws.a[row]) + low if low < laws.hi[row] else np.int64(BEYOND)
-
-
-@entry
-def fill_guide(laws: Laws, row: Any, horizon: Any, guide: Any) -> None:
-    """For each cell of the uniform the delay that all of it has, or -1.
-
-    Within a simple row the delay is monotone in the uniform, so that the two ends decide. Past the horizon all finite
-    delays are one.
-    """
-    cells = guide.shape[0]
-    for cell in range(cells):
-        low_row, low_u, low_path = _descend(laws, row, 0.0, cell / cells + _TINY)
-        high_row, high_u, high_path = _descend(laws, row, 0.0, (cell + 1) / cells - _TINY)
-        guide[cell] = -1
-        if low_row == high_row and low_path == high_path:
-            low = _quantile(laws, low_row, low_u)
-            high = _quantile(laws, high_row, high_u)
-            if low == high:
-                guide[cell] = low
-            elif min(low, high) > horizon and max(low, high) != NEVER:
-                guide[cell] = BEYOND
-
-
-def with_guides(laws: Laws, roots: range, horizon: int) -> Laws:
-    """The same laws with guides for the first delay rows that draws start from, among ``roots`` and the rows by
-    reward."""
-    guide, shift = laws.guide.copy(), laws.shift.copy()
-    tables = [laws.whole]
-    size = laws.whole.size
-    known: dict[tuple[float, ...], tuple[int, int]] = {}
-    for row, inside in _starts(laws, roots):
-        kind = int(laws.kind[row])
-        key = (kind, laws.a[row], laws.b[row], laws.lo[row], laws.hi[row])
-        if key not in known and (
-            len(known) == GUIDES or (kind in (FIXED, SAMPLE) and not inside) or _by_reward(laws, row)
-        ):
-            continue
-        if key not in known:
-            bits = 1 if kind == FIXED else GUIDE_BITS
-            table: npt.NDArray[np.int32] = np.empty(1 << bits, np.int32)
-            fill_guide(laws, np.uint32(row), horizon, table)
-            tables.append(table)
-            known[key] = (size, 64 - bits)
-            size += table.size
-        guide[row], shift[row] = known[key]
-    return laws._replace(guide=guide, shift=shift, whole=np.concatenate(tables))
-
-
-def _starts(laws: Laws, roots: range) -> list[tuple[int, bool]]:
-    """(row, whether it is reached by a reward) of the rows at which draws start."""
-    starts: list[tuple[int, bool]] = []
-    for row in roots:
-        if laws.kind[row] >= BY_VALUE:
-            starts.extend((child, True) for child in _children(laws, row))
-        else:
-            starts.append((row, False))
-    return list(dict.fromkeys(starts))
-
-
-def _children(laws: Laws, row: int) -> list[int]:
-    """The rows that a row leads to."""
-    start = int(laws.lo[row]) if laws.kind[row] == BY_CELL else int(laws.a[row])
-    return [int(child) for child in laws.whole[start : start + int(laws.hi[row])]]
-
-
-def _by_reward(laws: Laws, row: int) -> bool:
-    """Whether a draw from the row needs the reward."""
-    kind = laws.kind[row]
-    return bool(kind >= BY_VALUE or (kind == SPLIT and any(_by_reward(laws, child) for child in _children(laws, row))))

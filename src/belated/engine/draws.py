@@ -35,9 +35,9 @@ class Draws:
     (1.0, 7)
     """
 
-    def __init__(self, problem: Problem, *, horizon: int, seed: int, run: int, guided: bool = True) -> None:
+    def __init__(self, problem: Problem, *, horizon: int, seed: int, run: int) -> None:
         self._arms = problem.arms
-        self._laws = encode([problem], horizon, guided=guided)[0]
+        self._laws = encode([problem], horizon)[0]
         words = seed_words(seed)
         with quietly():
             self._key = tuple(np.uint64(part) for part in run_key(words[0], words[1], run))

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.draw import with_guides
 from belated.engine.laws import BEYOND, Laws, LawsBuilder
 from belated.problem import Problem
 
@@ -21,17 +20,14 @@ class Board(NamedTuple):
     gaps: npt.NDArray[np.float64]  # (problems, K)
 
 
-def board(problems: Sequence[Problem], horizon: int, *, guided: bool) -> Board:
-    """The problems as numbers: one that all runs share (``guided``), or one for each run of a chunk."""
-    laws, longest = encode(problems, horizon, guided=guided)
+def board(problems: Sequence[Problem], horizon: int) -> Board:
+    """The problems as numbers: one that all runs share, or one for each run of a chunk."""
+    laws, longest = encode(problems, horizon)
     return Board(laws, longest, np.array([problem.gaps for problem in problems]))
 
 
-def encode(problems: Sequence[Problem], horizon: int, *, guided: bool) -> tuple[Laws, int]:
-    """(laws, longest delay): the rewards' rows of all problems' arms, then the delays', then those they lead to.
-
-    ``guided`` laws take a fifth of a millisecond each and draw faster: for one problem that many runs share.
-    """
+def encode(problems: Sequence[Problem], horizon: int) -> tuple[Laws, int]:
+    """(laws, longest delay): the rewards' rows of all problems' arms, then the delays', then those they lead to."""
     arms = problems[0].arms
     half = len(problems) * arms
     builder = LawsBuilder(horizon, roots=2 * half)
@@ -44,7 +40,4 @@ def encode(problems: Sequence[Problem], horizon: int, *, guided: bool) -> tuple[
                 half + place, builder.once(delay, reward) if delay.depends_on_reward else builder.once(delay, None)
             )
             longest = max(longest, problem.delay_law(arm).longest)
-    laws = builder.build()
-    if guided:
-        laws = with_guides(laws, range(half, 2 * half), horizon)
-    return laws, int(min(longest, BEYOND))
+    return builder.build(), int(min(longest, BEYOND))

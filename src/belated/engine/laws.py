@@ -2,9 +2,7 @@
 
 A law becomes a *row* of a few numbers, with tables beside it where it needs them; a law made of others (a mixture, a
 delay that depends on the reward) points to their rows. Delays are drawn by inversion, one uniform a draw, so that a
-law's quantile function is all that matters. Where many runs share a problem, a delay row has a *guide*: for each of
-16384 equal cells of the uniform, the delay, if all of the cell has the same; most draws are then one look-up, without a
-branch that the processor could guess wrong.
+law's quantile function is all that matters.
 """
 
 from __future__ import annotations
@@ -25,12 +23,9 @@ BERNOULLI, CONSTANT, SPREAD, BETA, CHOICE = range(5)
 # Kinds of delay rows: simple ones; those whose quantile function is a formula; those that lead to other rows.
 FIXED, SPAN, SAMPLE, STEPS, GEOMETRIC, POWER, LOGNORMAL, SPLIT, BY_VALUE, BY_CELL = range(10)
 
-STEP_CELLS = 256
-"""Cells of the index that shortens the search in a table of cumulative probabilities."""
-GUIDE_BITS = 14
-"""log2 of the cells of a guide."""
-GUIDES = 64
-"""At most so many rows of a problem have a guide (64 KiB each)."""
+CELLS, MOST_CELLS = 8, 1 << 14
+"""The index that shortens the search in a table of cumulative probabilities has so many cells for each entry, and at
+most so many."""
 
 
 class Laws(NamedTuple):
@@ -41,8 +36,6 @@ class Laws(NamedTuple):
     b: npt.NDArray[np.float64]
     lo: npt.NDArray[np.int64]
     hi: npt.NDArray[np.int64]
-    guide: npt.NDArray[np.int64]  # where in ``whole`` the row's guide starts
-    shift: npt.NDArray[np.int64]  # a word shifted right by so many bits is its cell in the guide; 0 for no guide
     real: npt.NDArray[np.float64]
     whole: npt.NDArray[np.int32]
 
@@ -111,8 +104,9 @@ class LawsBuilder:
 
     def steps(self, cumulative: npt.NDArray[np.float64], first: int = 0) -> int:
         """Add a delay row for a table of P(D <= first), P(D <= first + 1), ...; what is left is beyond the horizon."""
-        edges = np.searchsorted(cumulative, np.arange(STEP_CELLS) / STEP_CELLS, side="right")
-        index = self.wholes(np.append(edges, cumulative.size))
+        cells = min(1 << (CELLS * cumulative.size).bit_length(), MOST_CELLS)
+        edges = np.searchsorted(cumulative, np.arange(cells) / cells, side="right")
+        index = self.wholes([cells, *edges, cumulative.size])
         return self.row(STEPS, first, index, self.reals(cumulative), cumulative.size)
 
     def split(self, parts: Any, reward: Any) -> int:
@@ -125,10 +119,11 @@ class LawsBuilder:
         if len(present) == 1:
             return present[0][1]
         rows = self.wholes([row for _, row in present])
-        return self.row(SPLIT, a=rows, lo=self.reals(probabilities_before([w for w, _ in present])), hi=len(present))
+        before = probabilities_before([weight for weight, _ in present])
+        return self.row(SPLIT, a=rows, lo=self.reals([*before, 1.0]), hi=len(present))
 
     def build(self) -> Laws:
-        """The rows as arrays, without guides."""
+        """The rows as arrays."""
         kind, a, b, lo, hi = zip(*self._rows, strict=True)
         return Laws(
             kind=np.array(kind, np.int64),
@@ -136,8 +131,6 @@ class LawsBuilder:
             b=np.array(b, np.float64),
             lo=np.array(lo, np.int64),
             hi=np.array(hi, np.int64),
-            guide=np.zeros(len(self._rows), np.int64),
-            shift=np.zeros(len(self._rows), np.int64),
             real=np.concatenate(self._real) if self._real else np.zeros(0),
             whole=np.concatenate(self._whole) if self._whole else np.zeros(0, np.int32),
         )

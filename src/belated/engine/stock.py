@@ -22,6 +22,16 @@ WASTE = 8
 """At most one draw in so many is made in vain: a run ends before it is needed."""
 
 
+class Scratch(NamedTuple):
+    """Numbers that are of use while a batch is drawn."""
+
+    word: npt.NDArray[np.uint64]  # (2 << bits,) for the rewards, then for the delays
+    u: npt.NDArray[np.float64]  # (1 << bits,)
+    row: npt.NDArray[np.uint32]
+    place: npt.NDArray[np.uint32]
+    delay: npt.NDArray[np.int32]
+
+
 class Stock(NamedTuple):
     """Of each arm the pulls of one batch: those whose numbers differ in the last ``bits`` bits alone."""
 
@@ -29,7 +39,7 @@ class Stock(NamedTuple):
     reward: npt.NDArray[np.float64]  # (K << bits,)
     delay: npt.NDArray[np.int32]  # (K << bits,)
     never: npt.NDArray[np.int64]  # (K,) how many of an arm's draws, all batches together, have no answer
-    word: npt.NDArray[np.uint64]  # (2 << bits,) scratch: for the rewards, then for the delays
+    scratch: Scratch
 
 
 def allocate(arms: int, horizon: int) -> Stock:
@@ -40,7 +50,13 @@ def allocate(arms: int, horizon: int) -> Stock:
         reward=np.zeros(arms << bits),
         delay=np.zeros(arms << bits, np.int32),
         never=np.zeros(arms, np.int64),
-        word=np.zeros(2 << bits, np.uint64),
+        scratch=Scratch(
+            word=np.zeros(2 << bits, np.uint64),
+            u=np.zeros(1 << bits),
+            row=np.zeros(1 << bits, np.uint32),
+            place=np.zeros(1 << bits, np.uint32),
+            delay=np.zeros(1 << bits, np.int32),
+        ),
     )
 
 
@@ -89,14 +105,14 @@ def refill(
     """Draw the batch of ``arm`` that begins with its pull number ``rank``."""
     size = 1 << stock.bits
     first = np.int64(arm) << stock.bits
-    for_reward = stock.word[:size]
-    for_delay = stock.word[size:]
+    for_reward = stock.scratch.word[:size]
+    for_delay = stock.scratch.word[size:]
     for place in range(size):
         for_reward[place], for_delay[place] = two_words(key_a, key_b, arm, rank + place)
     reward = stock.reward[first : first + size]
     draw_rewards(laws, reward_row, for_reward, reward)
     delay = stock.delay[first : first + size]
-    draw_delays(laws, delay_row, reward, for_delay, delay)
+    draw_delays(laws, delay_row, reward, for_delay, delay, stock.scratch)
     never = 0
     for place in range(size):
         never += np.int64(delay[place] == NEVER)
