@@ -78,7 +78,7 @@ def ucb_lower(k: Known, arm: int) -> float:
 
 def opse_upper(k: Known, arm: int) -> float:
     m, n = k.m[arm], k.n[arm]
-    return k.S[arm] / m + (m - n) / m + math.sqrt(2.0 * k.c(m) / m)
+    return (k.S[arm] + (m - n)) / m + math.sqrt(2.0 * k.c(m) / m)
 
 
 def opse_lower(k: Known, arm: int) -> float:

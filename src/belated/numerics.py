@@ -40,6 +40,12 @@ def _quadratic(x: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 @compiled
+def power_of_two(k: Any) -> Any:
+    """2^k for whole k from -1022 to 1023."""
+    return np.int64((np.int64(k) << 52) + _ONE).view(np.float64)
+
+
+@compiled
 def log(x: Any) -> Any:
     """Natural logarithm of a normal x > 0: ln(m 2^e) = e ln 2 + 2 artanh((m - 1) / (m + 1)), by its power series."""
     bits = np.float64(x).view(np.int64) + _SHIFT
@@ -66,7 +72,7 @@ def exp(x: Any) -> Any:
     middle = _cubic(r, 1.0 / 5040.0, 1.0 / 40320.0, 1.0 / 362880.0, 1.0 / 3628800.0)
     high = _cubic(r, 1.0 / 39916800.0, 1.0 / 479001600.0, 1.0 / 6227020800.0, 1.0 / 87178291200.0)
     p = r * _quadratic((r * r) * (r * r), low, middle, high)
-    return (1.0 + (r + (r * r) * (0.5 + p))) * np.int64((np.int64(k) << 52) + _ONE).view(np.float64)
+    return (1.0 + (r + (r * r) * (0.5 + p))) * power_of_two(np.int64(k))
 
 
 @outlined

@@ -142,7 +142,8 @@ def _drawn(family: Family, seed: int, run: int, arms: int | None = None) -> Prob
 
 
 def _chunk_runs(horizon: int, runs: int, threads: int) -> int:
-    return max(1, min(ROUNDS_PER_CHUNK // horizon, -(-runs // (4 * threads)), 1024))
+    parts = 4 * threads if threads > 1 else 1
+    return max(1, min(ROUNDS_PER_CHUNK // horizon, -(-runs // parts), 1024))
 
 
 def available_cores() -> int:

@@ -208,7 +208,6 @@ def _deliver(policy: Any, state: State, flight: air.Flight, now: Any) -> None:
     ``now``."""
     bucket, last = air.land(flight, now - 1)
     slot = bucket
-    count = 0
     while True:
         following = flight.next[slot]
         arm = flight.arm[following]
@@ -217,13 +216,11 @@ def _deliver(policy: Any, state: State, flight: air.Flight, now: Any) -> None:
             break
         arm = arm if found else np.uint32(state.arms)
         slot = following if found else slot
-        count += np.int64(found)
         rank = np.int64(flight.rank[slot])
         pulled_at = np.int64(flight.pulled_at[slot])
         hooks.record_answer(policy, state, arm, flight.reward[slot], rank, pulled_at, now)
         if slot == last:
             break
-    air.give_back(flight, bucket, last, count)
 
 
 @inner

@@ -9,8 +9,10 @@ with what is in flight; each feedback moves at most once a level.
 
 A bucket is a chain of slots that starts at a slot of its own, which carries nothing; so nothing is asked when one more
 is appended. The first slots are those of the buckets; then comes that of a bucket for all that will not matter before
-the horizon, into which everything may be written and which is never read, and which heads the chain of free slots where
-there are several levels; then the pool.
+the horizon, into which everything may be written and which is never read. Then come as many slots as a level has
+buckets: feedback for the lowest level takes the slot of its pull's round, which is free again when that round's number
+comes round. The rest are for feedback that waits above; those of it that have come down to the lowest level are free
+again when the next block of rounds begins.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel import inner
+from belated.kernel import inner, outlined
 
 BITS = 10
 """log2 of the buckets of one level where there are several."""
@@ -29,12 +31,17 @@ ONE_LEVEL_BITS = 16
 """log2 of the largest wheel that stands alone."""
 
 
+FREE, FIRST_FREE, COMING = range(3)
+"""Of the slots for what waits above: how many are free; the first of them; the first that is coming down. Each of these
+leads to the next one, the free ones by ``next``, those coming down by ``due``; 0 ends the chain."""
+
+
 class Flight(NamedTuple):
     """The wheel (``levels << bits`` buckets) and the pool (slots with six numbers each)."""
 
     bits: int
     levels: int
-    free: npt.NDArray[np.int64]  # (1,) how many slots are free, where there are several levels
+    count: npt.NDArray[np.int64]  # (3,) FREE, FIRST_FREE, COMING
     last: npt.NDArray[np.uint32]  # (buckets + 1,) the last slot of each chain; of an empty one, the bucket's own
     next: npt.NDArray[np.uint32]
     arm: npt.NDArray[np.uint32]
@@ -52,7 +59,14 @@ def allocate(longest: int, horizon: int) -> Flight:
     if bits > ONE_LEVEL_BITS:
         bits, levels = BITS, -(-horizon.bit_length() // BITS)
     buckets = levels << bits
-    return Flight(bits, levels, np.zeros(1, np.int64), np.zeros(buckets + 1, np.uint32), *_pool(2 * buckets + 2))
+    above = buckets if levels > 1 else 0
+    return Flight(
+        bits,
+        levels,
+        np.zeros(3, np.int64),
+        np.zeros(buckets + 1, np.uint32),
+        *_pool(buckets + 1 + (1 << bits) + above),
+    )
 
 
 def grown(flight: Flight) -> Flight:
@@ -61,11 +75,12 @@ def grown(flight: Flight) -> Flight:
     pool = _pool(2 * size)
     for new, old in zip(pool, flight[4:], strict=True):
         new[:size] = old
-    free = flight.last.size - 1
-    pool[0][size : 2 * size - 1] = np.arange(size + 1, 2 * size)
-    pool[0][2 * size - 1] = pool[0][free]
-    pool[0][free] = size
-    return Flight(flight.bits, flight.levels, flight.free + size, flight.last, *pool)
+    pool[0][size:-1] = np.arange(size + 1, 2 * size)
+    pool[0][-1] = flight.count[FIRST_FREE]
+    count = flight.count.copy()
+    count[FREE] += size
+    count[FIRST_FREE] = size
+    return Flight(flight.bits, flight.levels, count, flight.last, *pool)
 
 
 def _pool(slots: int) -> tuple[Any, ...]:
@@ -80,10 +95,13 @@ def clear(flight: Flight) -> None:
         flight.last[bucket] = bucket
     if flight.levels > 1:
         size = flight.next.shape[0]
-        for slot in range(buckets, size - 1):
+        first = buckets + 1 + (1 << flight.bits)
+        for slot in range(first, size - 1):
             flight.next[slot] = slot + 1
-        flight.next[size - 1] = buckets
-        flight.free[0] = size - 1 - buckets
+        flight.next[size - 1] = 0
+        flight.count[FREE] = size - first
+        flight.count[FIRST_FREE] = first
+        flight.count[COMING] = 0
 
 
 @inner
@@ -92,13 +110,13 @@ def ready(flight: Flight, now: Any) -> Any:
 
     At the beginning of a block of rounds, what waits for it on higher levels comes down.
     """
-    if flight.levels == 1:
-        return True
     size = 1 << flight.bits
-    if flight.free[0] < size:
+    if flight.levels == 1 or (now - 1) & (size - 1) != 0:
+        return True
+    _free_landed(flight)
+    if flight.count[FREE] < size:
         return False
-    if (now - 1) & (size - 1) == 0:
-        _come_down(flight, now - 1)
+    _come_down(flight, now - 1)
     return True
 
 
@@ -111,27 +129,44 @@ def last_round(flight: Flight, now: Any) -> Any:
 @inner
 def put(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: Any, horizon: Any, origin: Any) -> None:
     """Feedback of round ``now`` takes off; it is known at the end of round ``due`` >= ``now``, if that matters."""
+    if flight.levels > 1 and (due ^ (now - 1)) >> flight.bits != 0:
+        _put_above(flight, arm, rank, now, due, reward, horizon)
+        return
     buckets = flight.last.shape[0] - 1
-    if flight.levels == 1:  # due rounds differ by less than the wheel's size: so do the pulls' rounds
-        slot = np.uint32(buckets + 2 + (now & (buckets - 1)))
-        bucket = np.uint32(due & (buckets - 1) if due <= horizon else buckets)
-        tail = slot if due <= horizon else np.uint32(buckets)  # nothing is kept of what will not matter
-    else:
-        if due > horizon:
-            return
-        slot = np.uint32(flight.next[buckets])
-        flight.next[buckets] = flight.next[slot]
-        flight.free[0] -= 1
-        flight.due[slot] = due
-        bucket = _bucket(flight, due, now - 1)
-        tail = slot
+    here = (1 << flight.bits) - 1
+    slot = np.uint32(buckets + 1 + (now & here))
+    bucket = np.uint32(due & here if due <= horizon else buckets)
+    _write(flight, slot, arm, rank, now, reward, origin)
+    flight.next[flight.last[bucket]] = slot
+    flight.last[bucket] = slot if due <= horizon else np.uint32(buckets)  # nothing is kept of what will not matter
+
+
+@outlined
+def _put_above(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: Any, horizon: Any) -> None:
+    """``put`` for feedback that is not due in this block of rounds."""
+    if due > horizon:
+        return
+    slot = np.uint32(flight.count[FIRST_FREE])
+    flight.count[FIRST_FREE] = flight.next[slot]
+    flight.count[FREE] -= 1
+    flight.due[slot] = due
+    _write(flight, slot, arm, rank, now, reward, True)
+    _append(flight, _bucket(flight, due, now - 1), slot)
+
+
+@inner
+def _write(flight: Flight, slot: Any, arm: Any, rank: Any, now: Any, reward: Any, origin: Any) -> None:
     flight.arm[slot] = arm
     if origin:
         flight.rank[slot] = rank
         flight.pulled_at[slot] = now
     flight.reward[slot] = reward
+
+
+@inner
+def _append(flight: Flight, bucket: Any, slot: Any) -> None:
     flight.next[flight.last[bucket]] = slot
-    flight.last[bucket] = tail
+    flight.last[bucket] = slot
 
 
 @inner
@@ -156,16 +191,6 @@ def land(flight: Flight, due: Any) -> Any:
 
 
 @inner
-def give_back(flight: Flight, bucket: Any, last: Any, count: Any) -> None:
-    """The slots of a chain that landed are free again."""
-    if flight.levels > 1 and last != bucket:
-        flight.free[0] += count
-        free = flight.last.shape[0] - 1
-        flight.next[last] = flight.next[free]
-        flight.next[free] = flight.next[bucket]
-
-
-@inner
 def count_pending(flight: Flight, first: Any, last: Any, answers: Any) -> None:
     """Add to ``answers`` of each arm what is still to land, where that is at the end of rounds ``first`` to ``last``
     alone."""
@@ -178,6 +203,19 @@ def count_pending(flight: Flight, first: Any, last: Any, answers: Any) -> None:
         while slot != flight.last[bucket]:
             slot = flight.next[slot]
             answers[flight.arm[slot]] += 1.0
+
+
+@inner
+def _free_landed(flight: Flight) -> None:
+    """What came down to the lowest level for the block of rounds that is over has landed: its slots are free."""
+    slot = np.uint32(flight.count[COMING])
+    flight.count[COMING] = 0
+    while slot != 0:
+        following = flight.due[slot]
+        flight.next[slot] = flight.count[FIRST_FREE]
+        flight.count[FIRST_FREE] = slot
+        flight.count[FREE] += 1
+        slot = following
 
 
 @inner
@@ -194,5 +232,7 @@ def _come_down(flight: Flight, due: Any) -> None:
                 slot = following
                 following = flight.next[slot]
                 goal = _bucket(flight, np.int64(flight.due[slot]), due)
-                flight.next[flight.last[goal]] = slot
-                flight.last[goal] = slot
+                _append(flight, goal, slot)
+                if goal < 1 << flight.bits:
+                    flight.due[slot] = flight.count[COMING]
+                    flight.count[COMING] = slot

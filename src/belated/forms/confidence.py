@@ -95,7 +95,7 @@ class ConfidencePolicy(Policy):
 
 @dataclass(frozen=True, kw_only=True)
 class BracketPolicy(ConfidencePolicy):
-    """A policy whose bounds hold whatever the missing answers are: S/m - sqrt(2c/m) and S/m + (m - n)/m +
+    """A policy whose bounds hold whatever the missing answers are: S/m - sqrt(2c/m) and (S + m - n)/m +
     sqrt(2c/m)."""
 
     @staticmethod
@@ -106,4 +106,4 @@ class BracketPolicy(ConfidencePolicy):
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
         m = max(arm.pulls, 1.0)
-        return arm.total / m + (arm.pulls - arm.observed) / m + radius(policy, m)
+        return (arm.total + (arm.pulls - arm.observed)) / m + radius(policy, m)

@@ -27,19 +27,22 @@ def end_sweep(policy: Any, state: State, now: Any) -> None:
     """Between two sweeps: drop arms that had enough from the phase; if none is left, eliminate and begin the next
     phase."""
     arms = state.arms
+    swept = arms - state.register[DONE]
     kept = 0
     phase = state.register[PHASE] + 1
-    for place in range(arms - state.register[DONE]):
+    for place in range(swept):
         arm = state.sweep[place]
         if not hooks.enough(policy, view(state, arm, now), phase):
             state.sweep[kept] = arm
             kept += 1
     if kept == 0:
+        before = arms - state.register[GONE]
         kept = eliminate(policy, state, now)
         state.register[GONE] = arms - kept
         state.register[PHASE] = phase
-        for place in range(kept):
-            state.sweep[place] = state.active[place]
+        if kept < before or swept < before:  # else the last sweep went over these very arms
+            for place in range(kept):
+                state.sweep[place] = state.active[place]
     state.register[DONE] = arms - kept
     state.register[CURSOR] = 0
 
@@ -49,14 +52,17 @@ def eliminate(policy: Any, state: State, now: Any) -> Any:
     """Remove the active arms whose upper bound is below the largest lower bound; how many remain."""
     active = state.arms - state.register[GONE]
     bar = -np.inf
+    lowest = np.inf
     for place in range(active):
         seen = view(state, state.active[place], now)
         bar = max(bar, hooks.lower(policy, seen))
-        state.score[place] = hooks.upper(policy, seen)
+        lowest = min(lowest, hooks.upper(policy, seen))
+    if not lowest < bar:
+        return active
     kept = 0
     for place in range(active):
         arm = state.active[place]
-        if state.score[place] < bar:
+        if hooks.upper(policy, view(state, arm, now)) < bar:
             state.eliminated_at[arm] = now
         else:
             state.active[kept] = arm
@@ -71,7 +77,7 @@ class EliminationPolicy(Policy):
 
     @classmethod
     def shape(cls) -> Shape:
-        return Shape(scored=True, eliminates=True, memory=cls.memory)
+        return Shape(eliminates=True, memory=cls.memory)
 
     @staticmethod
     def enough(policy: Any, arm: Any, phase: Any) -> Any:

@@ -112,7 +112,7 @@ def record_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Non
 @inner
 def record_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> None:
     """Count an answer and tell the policy."""
-    state.observed[arm] += 1.0
     state.total[arm] += reward
+    state.observed[arm] += 1.0
     note_answer(policy, state, arm, reward, rank, pulled_at, now)
     answered(policy, state, arm, reward, rank, pulled_at, now)

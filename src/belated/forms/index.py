@@ -2,7 +2,7 @@
 
 The index of an arm changes only when the arm is pulled or answered, so it is cached. Few arms: the leader is remembered
 with a bar that no other arm's index is above, and is looked for only when its own index falls to the bar. Many arms: a
-winner tree, so that a round costs O(log K)."""
+winner tree, so that a round costs O(log K); the bar is then NaN, which no index is above or below."""
 
 from __future__ import annotations
 
@@ -20,34 +20,38 @@ TREE_FROM = 65
 """From this many arms on a winner tree is faster than a scan."""
 
 LEADER = 0
-"""The register that holds the leader among few arms."""
+"""The register that holds the arm with the largest index."""
 
 
 @inner
 def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
     """Recompute the cached index of an arm, and see whether it takes or loses the lead."""
     score = hooks.index(policy, view(state, arm, now))
-    if state.winner.shape[0] > 0:
-        if score != state.score[arm]:
-            state.score[arm] = score
-            _replay(state, arm, score)
-        return
     state.score[arm] = score
-    arms = state.arms
-    bar = state.score[arms + 1]
-    leader = np.uint32(state.register[LEADER])
-    leads = np.int64(arm == leader)
+    bar = state.score[state.arms + 1]
+    leads = np.int64(arm == np.uint32(state.register[LEADER]))
     falls = np.int64(not score > bar)
-    rises = np.int64(score >= bar)
+    rises = np.int64(not score < bar)
     if rises + leads * (falls - rises) != 0:  # falls if it leads, else rises: one branch, seldom taken
-        if leads != 0:
-            _look_for_leader(state)
-        else:
-            ahead = state.score[leader]
-            if score > ahead or (score == ahead and arm < leader):
-                state.register[LEADER] = arm
-                score = ahead
-            state.score[arms + 1] = score
+        _change_leader(state, arm, score)
+
+
+@inner
+def _change_leader(state: State, arm: Any, score: Any) -> None:
+    """The leader fell to the bar, or another arm rose to it, or the bar is NaN: there is a tree."""
+    leader = np.uint32(state.register[LEADER])
+    if state.winner.shape[0] > 0:
+        if arm < state.arms:
+            _replay(state, arm, score)
+            state.register[LEADER] = state.winner[1]
+    elif arm == leader:
+        _look_for_leader(state)
+    else:
+        ahead = state.score[leader]
+        if score > ahead or (score == ahead and arm < leader):
+            state.register[LEADER] = arm
+            score = ahead
+        state.score[state.arms + 1] = score
 
 
 @inner
@@ -117,8 +121,6 @@ class IndexPolicy(Policy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        if state.winner.shape[0] > 0:
-            return np.int64(state.winner[1])
         return state.register[LEADER]
 
     @staticmethod

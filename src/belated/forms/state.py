@@ -102,6 +102,8 @@ def reset(state: State) -> None:
         state.active[arm] = arm
         state.sweep[arm] = arm
     leaves = state.winner.shape[0]
+    if leaves > 0:
+        state.score[state.arms + 1] = np.nan
     for node in range(leaves - 1, 0, -1):  # every score is +inf: the leftmost leaf below a node wins
         state.winner[node] = 2 * node - leaves if 2 * node >= leaves else state.winner[2 * node]
 

@@ -12,7 +12,7 @@ class OptimisticPessimisticElimination(EliminationPolicy, BracketPolicy):
     """Successive elimination whose bounds hold whatever the missing answers are.
 
     The lower bound takes every missing answer for 0, the upper bound for 1: with m pulls, n answers and their sum S,
-    they are S/m - sqrt(2c/m) and S/m + (m - n)/m + sqrt(2c/m). They contain the interval that a learner without delay
+    they are S/m - sqrt(2c/m) and (S + m - n)/m + sqrt(2c/m). They contain the interval that a learner without delay
     would have, so they stay valid when the delay depends on the reward, and when answers are lost because of what they
     would have said (Theorem 5).
 

@@ -11,7 +11,7 @@ from belated.forms.index import IndexPolicy
 class OptimisticUCB(IndexPolicy, BracketPolicy):
     """UCB's rule with OPSE's upper bound: every missing answer counts as 1.
 
-    Each arm once in index order, then the arm with the largest S/m + (m - n)/m + sqrt(2c/m), ties to the lowest index.
+    Each arm once in index order, then the arm with the largest (S + m - n)/m + sqrt(2c/m), ties to the lowest index.
 
     Lancewicki, Segal, Koren, Mansour (2021), Section 4.
 

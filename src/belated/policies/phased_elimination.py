@@ -8,6 +8,7 @@ from belated.forms.base import policy
 from belated.forms.confidence import ConfidencePolicy, level_at
 from belated.forms.elimination import EliminationPolicy
 from belated.forms.state import Arm
+from belated.numerics import power_of_two
 
 
 @policy
@@ -34,4 +35,4 @@ class PhasedElimination(EliminationPolicy, ConfidencePolicy):
 
     @staticmethod
     def enough(policy: Any, arm: Arm, phase: Any) -> Any:
-        return arm.observed >= 16.0 * level_at(policy, max(arm.observed, 1.0)) * 4.0 ** min(phase, 500)
+        return arm.observed >= 16.0 * level_at(policy, max(arm.observed, 1.0)) * power_of_two(2 * min(phase, 500))
