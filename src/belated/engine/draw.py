@@ -138,14 +138,31 @@ def _find_rows(laws: Laws, row: Any, rewards: Any, count: Any, scratch: Any) -> 
     size = laws.hi[row]
     rows = np.int64(laws.a[row])
     if kind == SPLIT:
+        _count_below(laws.real, start, size, scratch.u, count, scratch.place)
         for place in range(count):
-            scratch.row[place], scratch.u[place] = _part_of(laws, start, size, rows, scratch.u[place])
+            scratch.row[place], scratch.u[place] = _part_of(laws, start, rows, scratch.place[place], scratch.u[place])
     elif kind == BY_VALUE:
+        _count_below(laws.real, start, size, rewards, count, scratch.place)
         for place in range(count):
-            scratch.row[place] = _row_of_value(laws, start, size, rows, rewards[place])
+            scratch.row[place] = laws.whole[rows + scratch.place[place]]
     else:
         for place in range(count):
             scratch.row[place] = _row_of_cell(laws, start, size, rewards[place])
+
+
+@inner
+def _count_below(table: Any, start: Any, size: Any, x: Any, count: Any, found: Any) -> None:
+    """``last_at_most`` of several numbers."""
+    if size > _FEW:
+        for place in range(count):
+            found[place] = last_at_most(table, start, size, x[place])
+        return
+    for place in range(count):
+        found[place] = 0
+    for step in range(1, size):
+        bound = table[start + step]
+        for place in range(count):
+            found[place] += np.uint32(bound <= x[place])
 
 
 @outlined
@@ -164,10 +181,11 @@ def _quantiles(laws: Laws, row: Any, u: Any, count: Any, delays: Any) -> None:
             delays[place] = _span(low, high, u[place])
     elif kind == SAMPLE:
         for place in range(count):
-            delays[place] = _sample(laws, row, u[place])
+            delays[place] = _sample(laws, a, low, high, u[place])
     elif kind == STEPS:
+        cells = _cells(laws, b)
         for place in range(count):
-            delays[place] = _step(laws, row, u[place])
+            delays[place] = _step(laws, a, b, low, high, cells, u[place])
     elif kind == GEOMETRIC:
         for place in range(count):
             delays[place] = _geometric(a, u[place])
@@ -190,9 +208,9 @@ def _descend(laws: Laws, row: Any, reward: Any, u: Any) -> Any:
         size = laws.hi[row]
         rows = np.int64(laws.a[row])
         if kind == SPLIT:
-            row, u = _part_of(laws, start, size, rows, u)
+            row, u = _part_of(laws, start, rows, last_at_most(laws.real, start, size, u), u)
         elif kind == BY_VALUE:
-            row = _row_of_value(laws, start, size, rows, reward)
+            row = np.uint32(laws.whole[rows + last_at_most(laws.real, start, size, reward)])
         else:
             row = _row_of_cell(laws, start, size, reward)
         kind = laws.kind[row]
@@ -200,18 +218,11 @@ def _descend(laws: Laws, row: Any, reward: Any, u: Any) -> Any:
 
 
 @inner
-def _part_of(laws: Laws, start: Any, size: Any, rows: Any, u: Any) -> Any:
+def _part_of(laws: Laws, start: Any, rows: Any, part: Any, u: Any) -> Any:
     """SPLIT: (row of a part, u within it); the table has P(an earlier part) of each part, then 1."""
-    part = last_at_most(laws.real, start, size, u)
     below = laws.real[start + part]
     u = min(max((u - below) / (laws.real[start + part + 1] - below), _TINY), 1.0 - _TINY)
     return np.uint32(laws.whole[rows + part]), u
-
-
-@inner
-def _row_of_value(laws: Laws, start: Any, size: Any, rows: Any, reward: Any) -> Any:
-    """BY_VALUE: the table has the values, ascending."""
-    return np.uint32(laws.whole[rows + last_at_most(laws.real, start, size, reward)])
 
 
 @inner
@@ -224,15 +235,19 @@ def _row_of_cell(laws: Laws, start: Any, size: Any, reward: Any) -> Any:
 def _quantile(laws: Laws, row: Any, u: Any) -> Any:
     """The quantile function of a simple delay row at u in (0, 1), in whole rounds."""
     kind = laws.kind[row]
+    a = laws.a[row]
+    b = laws.b[row]
+    low = laws.lo[row]
+    high = laws.hi[row]
     if kind == FIXED:
-        return laws.lo[row]
+        return low
     if kind == SPAN:
-        return _span(laws.lo[row], laws.hi[row], u)
+        return _span(low, high, u)
     if kind == SAMPLE:
-        return _sample(laws, row, u)
+        return _sample(laws, a, low, high, u)
     if kind == STEPS:
-        return _step(laws, row, u)
-    return _formula(kind, laws.a[row], laws.b[row], u)
+        return _step(laws, a, b, low, high, _cells(laws, b), u)
+    return _formula(kind, a, b, u)
 
 
 @outlined
@@ -276,28 +291,36 @@ def _scaled(a: Any, b: Any, x: Any) -> Any:
 
 
 @inner
-def _sample(laws: Laws, row: Any, u: Any) -> Any:
+def _sample(laws: Laws, a: Any, low: Any, high: Any, u: Any) -> Any:
     """One of a sorted sample, or never; a = size / (1 - P(never))."""
-    place = np.int64(u * laws.a[row])
-    known = np.int64(laws.whole[laws.lo[row] + min(place, laws.hi[row] - 1)])
-    return known if place < laws.hi[row] else np.int64(NEVER)
+    place = np.int64(u * a)
+    known = np.int64(laws.whole[low + min(place, high - 1)])
+    return known if place < high else np.int64(NEVER)
 
 
 @inner
-def _step(laws: Laws, row: Any, u: Any) -> Any:
-    """The first whole number whose cumulative probability is above u.
+def _cells(laws: Laws, b: Any) -> Any:
+    """STEPS: how many cells the index has."""
+    return float(laws.whole[np.int64(b)])
 
-    ``whole`` holds at b the number of cells, then for each cell of the uniform the first place that may be it."""
-    start = laws.lo[row]
-    index = np.int64(laws.b[row])
-    cell = index + 1 + np.int64(u * laws.whole[index])
-    low = np.int64(laws.whole[cell])
-    high = np.int64(laws.whole[cell + 1])
-    low += np.int64(low < high and laws.real[start + low] <= u)  # in most cells all that is left to ask
-    while low < high and laws.real[start + low] <= u:
-        middle = (low + high) >> 1
-        if laws.real[start + middle] > u:
-            high = middle
-        else:
-            low = middle + 1
-    return np.int64(laws.a[row]) + low if low < laws.hi[row] else np.int64(BEYOND)
+
+@inner
+def _step(laws: Laws, a: Any, b: Any, low: Any, high: Any, cells: Any, u: Any) -> Any:
+    """STEPS: the first whole number, from a on, whose cumulative probability is above u.
+
+    ``whole`` holds at b the number of cells, then for each cell of the uniform twice the first place that may be it,
+    and 1 more where the cell has three or more."""
+    cell = np.int64(b) + 1 + np.int64(u * cells)
+    entry = np.int64(laws.whole[cell])
+    place = entry >> 1
+    if entry & 1:
+        end = np.int64(laws.whole[cell + 1] >> 1)
+        while place < end:
+            middle = (place + end) >> 1
+            if laws.real[low + middle] > u:
+                end = middle
+            else:
+                place = middle + 1
+    else:
+        place += np.int64(laws.real[low + place] <= u)
+    return np.int64(a) + place if place < high else np.int64(BEYOND)

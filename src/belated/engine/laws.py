@@ -105,9 +105,10 @@ class LawsBuilder:
     def steps(self, cumulative: npt.NDArray[np.float64], first: int = 0) -> int:
         """Add a delay row for a table of P(D <= first), P(D <= first + 1), ...; what is left is beyond the horizon."""
         cells = min(1 << (CELLS * cumulative.size).bit_length(), MOST_CELLS)
-        edges = np.searchsorted(cumulative, np.arange(cells) / cells, side="right")
-        index = self.wholes([cells, *edges, cumulative.size])
-        return self.row(STEPS, first, index, self.reals(cumulative), cumulative.size)
+        edges = np.searchsorted(cumulative, np.arange(cells + 1) / cells, side="right")
+        edges[-1] = cumulative.size
+        index = self.wholes(np.concatenate([[cells], 2 * edges + (np.diff(edges, append=edges[-1]) > 1)]))
+        return self.row(STEPS, first, index, self.reals(np.append(cumulative, np.inf)), cumulative.size)
 
     def split(self, parts: Any, reward: Any) -> int:
         """Add a row that draws from one of several delay laws; ``parts`` are (weight, law), the weights' sum 1."""
