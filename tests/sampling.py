@@ -38,8 +38,8 @@ def sample(
 class Prefetched:
     """``Draws`` that fetches an arm's pulls a block at a time, for simulators that ask for many."""
 
-    def __init__(self, problem: Problem, *, horizon: int, seed: int, run: int, guided: bool = True) -> None:
-        self._draws = Draws(problem, horizon=horizon, seed=seed, run=run, guided=guided)
+    def __init__(self, problem: Problem, *, horizon: int, seed: int, run: int) -> None:
+        self._draws = Draws(problem, horizon=horizon, seed=seed, run=run)
         self._block = min(max(horizon // problem.arms, 16), 4096)
         self._known: dict[int, list[tuple[float, int | None]]] = {arm: [] for arm in range(problem.arms)}
         self.own_word = self._draws.own_word

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import strategies
 from belated import Problem
 from belated.delays import ByReward, Fixed, Geometric, Mixture, Never, Pareto, Poisson
-from belated.delays import Uniform as UniformDelay
 from belated.delays.base import DELAYS
 from belated.engine.draws import Draws
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
@@ -28,13 +27,12 @@ HORIZON = 20_000
 
 reward_cases = pytest.mark.parametrize("case", REWARD_CASES, ids=name)
 delay_cases = pytest.mark.parametrize("case", DELAY_CASES, ids=name)
-guided = pytest.mark.parametrize("guided", [True, False], ids=["guided", "not guided"])
 
 
-def draw(reward: Any, delay: Any, *, guided: bool = True, seed: int = 1, horizon: int = HORIZON) -> tuple[Any, Any]:
+def draw(reward: Any, delay: Any, *, seed: int = 1, horizon: int = HORIZON) -> tuple[Any, Any]:
     """Many rewards and delays of an arm, the second of two."""
     problem = Problem([Bernoulli(0.5), reward], [Fixed(1), delay])
-    return sample(Draws(problem, horizon=horizon, seed=seed, run=3, guided=guided), 1, COUNT)
+    return sample(Draws(problem, horizon=horizon, seed=seed, run=3), 1, COUNT)
 
 
 def assert_frequencies(found: npt.NDArray[np.int64], expected: npt.NDArray[np.float64]) -> None:
@@ -102,10 +100,9 @@ def cells_of(case: DelayCase) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.f
     return ends, np.where(shares < 1e-13, 0.0, shares)
 
 
-@guided
 @delay_cases
-def test_delay_draws(case: DelayCase, guided: bool) -> None:
-    _, delays = draw(Bernoulli(0.5), case.law, guided=guided)
+def test_delay_draws(case: DelayCase) -> None:
+    _, delays = draw(Bernoulli(0.5), case.law)
     assert np.all(delays >= 0)
     assert np.all(np.isinf(delays) | (delays == np.floor(delays)))
     ends, shares = cells_of(case)
@@ -123,15 +120,6 @@ def test_delay_draws_and_own_distribution_function(case: DelayCase) -> None:
     assert np.abs(empirical - case.law.cdf(g)).max() < np.sqrt(np.log(2 / RARE) / (2 * COUNT))
     z = np.isinf(delays).mean() - case.law.never
     assert abs(z) <= 4 * np.sqrt(case.law.never * (1 - case.law.never) / COUNT)
-
-
-@delay_cases
-def test_guides_change_nothing_up_to_the_horizon(case: DelayCase) -> None:
-    for horizon in (1, 50, HORIZON):
-        _, with_guide = draw(Bernoulli(0.5), case.law, horizon=horizon)
-        _, without = draw(Bernoulli(0.5), case.law, guided=False, horizon=horizon)
-        assert np.array_equal(np.minimum(with_guide, horizon + 1), np.minimum(without, horizon + 1))
-        assert np.array_equal(np.isinf(with_guide), np.isinf(without))
 
 
 @delay_cases
@@ -169,16 +157,15 @@ def test_delays_do_not_depend_on_the_reward(case: DelayCase) -> None:
 
 def test_a_mapping_gives_each_value_its_own_law() -> None:
     law = ByReward({0.0: Fixed(3), 0.5: Never(), 1.0: Poisson(30), 0.75: Fixed(1)})
-    for built in (True, False):
-        rewards, delays = draw(Categorical([0.0, 0.5, 1.0], [0.3, 0.2, 0.5]), law, guided=built)
-        assert set(rewards) == {0.0, 0.5, 1.0}
-        assert np.all(delays[rewards == 0.0] == 3)
-        assert np.all(np.isinf(delays[rewards == 0.5]))
-        late = delays[rewards == 1.0]
-        found = np.bincount(late.astype(int), minlength=80)[:80]
-        expected = ss.poisson(30).pmf(np.arange(80))
-        keep = expected * len(late) > 10
-        assert ss.chisquare(found[keep], expected[keep] / expected[keep].sum() * found[keep].sum()).pvalue > RARE
+    rewards, delays = draw(Categorical([0.0, 0.5, 1.0], [0.3, 0.2, 0.5]), law)
+    assert set(rewards) == {0.0, 0.5, 1.0}
+    assert np.all(delays[rewards == 0.0] == 3)
+    assert np.all(np.isinf(delays[rewards == 0.5]))
+    late = delays[rewards == 1.0]
+    found = np.bincount(late.astype(int), minlength=80)[:80]
+    expected = ss.poisson(30).pmf(np.arange(80))
+    keep = expected * len(late) > 10
+    assert ss.chisquare(found[keep], expected[keep] / expected[keep].sum() * found[keep].sum()).pvalue > RARE
 
 
 @pytest.mark.parametrize("reward", [Beta(2, 3), Uniform(0.1, 0.9), Bernoulli(0.3), Constant(0.3)], ids=repr)
@@ -213,41 +200,18 @@ def test_arms_with_equal_laws_draw_independently() -> None:
             assert rho.pvalue > RARE
 
 
-def test_guides_and_parts_narrower_than_their_cells() -> None:
-    """Two ends of a cell that agree say nothing of what is between, where many small parts lie in it."""
-    cell = 2.0**-14
-    many = [(cell / 2, UniformDelay(0, 9)) for _ in range(4000)]
-    law = Mixture([(cell / 7, Fixed(3)), *many, (1 - cell / 7 - 2000 * cell, Fixed(3))])
-    (_, built), (_, plain) = (draw(Bernoulli(0.5), law, guided=guided) for guided in (True, False))
-    assert np.array_equal(built, plain)
-    assert len(np.unique(built)) == 10
-
-
 # ---- any problem ----
 
 
 @strategies.examples(150)
-@given(strategies.problems(), st.sampled_from([1, 30, 400, 20_000]), st.integers(0, 10**6))
-def test_guides_change_nothing_on_any_problem(problem: Problem, horizon: int, seed: int) -> None:
-    """Mixtures of laws that depend on the reward among them."""
-    built, plain = (Draws(problem, horizon=horizon, seed=seed, run=1, guided=guided) for guided in (True, False))
-    for arm in range(problem.arms):
-        rewards, delays = sample(built, arm, 4000)
-        others, expected = sample(plain, arm, 4000)
-        assert np.array_equal(rewards, others)
-        assert np.array_equal(np.minimum(delays, horizon + 1), np.minimum(expected, horizon + 1))
-        assert np.array_equal(np.isinf(delays), np.isinf(expected))
-
-
-@strategies.examples(150)
-@given(strategies.problems(), st.booleans(), st.integers(0, 10**6))
-def test_draws_follow_the_marginal_law_on_any_problem(problem: Problem, guided: bool, seed: int) -> None:
+@given(strategies.problems(), st.integers(0, 10**6))
+def test_draws_follow_the_marginal_law_on_any_problem(problem: Problem, seed: int) -> None:
     """Empirical distribution functions of rewards and delays stay in a band that chance leaves once in 1e9 times."""
     count = 10_000
     band = np.sqrt(np.log(2e9) / (2 * count))
     g = np.unique(np.geomspace(1, HORIZON, 200).round()) - 1.0
     x = np.linspace(-0.01, 1.01, 103)
-    draws = Draws(problem, horizon=HORIZON, seed=seed, run=0, guided=guided)
+    draws = Draws(problem, horizon=HORIZON, seed=seed, run=0)
     for arm in range(problem.arms):
         rewards, delays = sample(draws, arm, count)
         for values, points, cdf in (

@@ -49,10 +49,9 @@ def assert_agree(
 ) -> Result:
     """Every number of the engine's result is the plain simulator's."""
     result = simulate(problem, policies, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoints, workers=1)
-    single = isinstance(problem, Problem)
     for run in range(runs):
         drawn = problem if isinstance(problem, Problem) else problem(family_generator(seed, run))
-        environment = Prefetched(drawn, horizon=horizon, seed=seed, run=run, guided=single)
+        environment = Prefetched(drawn, horizon=horizon, seed=seed, run=run)
         for number, policy in enumerate(policies):
             told = policy.for_horizon(horizon)
             algorithm = ordered if isinstance(policy, Ordered) else None
@@ -72,11 +71,10 @@ def test_there_is_a_plain_algorithm_for_every_registered_policy() -> None:
 
 def test_prefetched_draws_are_the_draws() -> None:
     problem = Problem([Beta(2, 3), Bernoulli(0.3)], [ByReward(lambda r: Fixed(round(9 * r))), Empirical([3, 50], 0.5)])
-    for guided in (True, False):
-        draws = Draws(problem, horizon=40, seed=3, run=7, guided=guided)
-        fetched = Prefetched(problem, horizon=40, seed=3, run=7, guided=guided)
-        for arm in range(2):
-            assert [draws.pull(arm, rank) for rank in range(60)] == [fetched.pull(arm, rank) for rank in range(60)]
+    draws = Draws(problem, horizon=40, seed=3, run=7)
+    fetched = Prefetched(problem, horizon=40, seed=3, run=7)
+    for arm in range(2):
+        assert [draws.pull(arm, rank) for rank in range(60)] == [fetched.pull(arm, rank) for rank in range(60)]
 
 
 # ---- found by hypothesis ----
@@ -222,7 +220,6 @@ def test_short_delays_and_rare_losses(longest: int, never: float) -> None:
 
 
 def test_a_delay_law_for_each_of_many_arms() -> None:
-    """More laws than the engine prepares guides for."""
     laws = [[Pareto(0.3 + 0.02 * arm), Geometric(0.5 * arm), LogNormal(1.0 + arm, 1.0)][arm % 3] for arm in range(120)]
     problem = Problem([Bernoulli(0.2 + 0.005 * arm) for arm in range(120)], laws)
     assert_agree(problem, EVERY_POLICY, horizon=600)

@@ -278,10 +278,10 @@ def test_ctrl_c_leaves_what_is_finished() -> None:
         if progress.done >= progress.total // 3:
             raise KeyboardInterrupt
 
-    whole = run(runs=300)
+    whole = run(runs=3000)
     for workers in (1, 2):
-        with pytest.raises(Interrupted, match="of 300 runs") as caught:
-            run(runs=300, workers=workers, progress=impatient)
+        with pytest.raises(Interrupted, match="of 3000 runs") as caught:
+            run(runs=3000, workers=workers, progress=impatient)
         assert isinstance(caught.value, BelatedError)
         assert isinstance(caught.value, KeyboardInterrupt)
         assert_prefix(caught.value.result, whole)

@@ -42,7 +42,7 @@ _FEW = 8
 def last_at_most(table: Any, start: Any, size: Any, x: Any) -> Any:
     """How many of table[start + 1 : start + size], ascending, are at most x."""
     if size <= _FEW:
-        place = 0
+        place: Any = 0
         for step in range(1, size):
             place += np.int64(table[start + step] <= x)
         return place
@@ -108,7 +108,9 @@ def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scr
         _quantiles(laws, row, scratch.u, count, delays)
         return
     _find_rows(laws, row, rewards, count, scratch)
-    others = 0  # which row a draw ends at cannot be guessed: fixed delays are written down for all, the others listed
+    others: Any = (
+        0  # which row a draw ends at cannot be guessed: fixed delays are written down for all, the others listed
+    )
     first = np.uint32(0)
     alike = True
     for place in range(count):

@@ -49,7 +49,9 @@ STRIDE = 2**20 - 1
 """A span ends at the latest where a round's number has all of these bits, so that the stop sign is looked at."""
 
 
-def play(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, stock: Stock, place: Any) -> Any:
+def play(
+    policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, stock: Stock, place: Any
+) -> Any:
     """Play the runs of a chunk from ``place`` = (run, round, checkpoint) on; why it returned. ``place`` says where to
     go on.
 
@@ -86,7 +88,9 @@ def _begin(setting: Setting, state: State, flight: air.Flight, stock: Stock, run
 
 
 @inner
-def _go_on(policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, stock: Stock, place: Any) -> Any:
+def _go_on(
+    policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, stock: Stock, place: Any
+) -> Any:
     """Play on to the horizon, to the one arm left, or until something is wanted from outside.
 
     Rounds are played in spans; all that does not happen in every round happens between two spans.
@@ -182,7 +186,7 @@ def _count_rest(setting: Setting, state: State, stock: Stock, arm: Any, run: Any
     """Count the answers of ``arm``, pulled in all rounds from ``now`` on."""
     key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
     rank = state.pulls[arm]
-    observed = 0
+    observed: Any = 0
     delay_row = _rows(setting, arm, run)[1]
     if setting.laws.kind[delay_row] == FIXED:
         delay = setting.laws.lo[delay_row]

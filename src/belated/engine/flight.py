@@ -41,7 +41,7 @@ class Flight(NamedTuple):
 
     bits: int
     levels: int
-    count: npt.NDArray[np.int64]  # (3,) FREE, FIRST_FREE, COMING
+    above: npt.NDArray[np.int64]  # (3,) FREE, FIRST_FREE, COMING
     last: npt.NDArray[np.uint32]  # (buckets + 1,) the last slot of each chain; of an empty one, the bucket's own
     next: npt.NDArray[np.uint32]
     arm: npt.NDArray[np.uint32]
@@ -76,11 +76,11 @@ def grown(flight: Flight) -> Flight:
     for new, old in zip(pool, flight[4:], strict=True):
         new[:size] = old
     pool[0][size:-1] = np.arange(size + 1, 2 * size)
-    pool[0][-1] = flight.count[FIRST_FREE]
-    count = flight.count.copy()
-    count[FREE] += size
-    count[FIRST_FREE] = size
-    return Flight(flight.bits, flight.levels, count, flight.last, *pool)
+    pool[0][-1] = flight.above[FIRST_FREE]
+    above = flight.above.copy()
+    above[FREE] += size
+    above[FIRST_FREE] = size
+    return Flight(flight.bits, flight.levels, above, flight.last, *pool)
 
 
 def _pool(slots: int) -> tuple[Any, ...]:
@@ -99,9 +99,9 @@ def clear(flight: Flight) -> None:
         for slot in range(first, size - 1):
             flight.next[slot] = slot + 1
         flight.next[size - 1] = 0
-        flight.count[FREE] = size - first
-        flight.count[FIRST_FREE] = first
-        flight.count[COMING] = 0
+        flight.above[FREE] = size - first
+        flight.above[FIRST_FREE] = first
+        flight.above[COMING] = 0
 
 
 @inner
@@ -114,7 +114,7 @@ def ready(flight: Flight, now: Any) -> Any:
     if flight.levels == 1 or (now - 1) & (size - 1) != 0:
         return True
     _free_landed(flight)
-    if flight.count[FREE] < size:
+    if flight.above[FREE] < size:
         return False
     _come_down(flight, now - 1)
     return True
@@ -146,9 +146,9 @@ def _put_above(flight: Flight, arm: Any, rank: Any, now: Any, due: Any, reward: 
     """``put`` for feedback that is not due in this block of rounds."""
     if due > horizon:
         return
-    slot = np.uint32(flight.count[FIRST_FREE])
-    flight.count[FIRST_FREE] = flight.next[slot]
-    flight.count[FREE] -= 1
+    slot = np.uint32(flight.above[FIRST_FREE])
+    flight.above[FIRST_FREE] = flight.next[slot]
+    flight.above[FREE] -= 1
     flight.due[slot] = due
     _write(flight, slot, arm, rank, now, reward, True)
     _append(flight, _bucket(flight, due, now - 1), slot)
@@ -208,13 +208,13 @@ def count_pending(flight: Flight, first: Any, last: Any, answers: Any) -> None:
 @inner
 def _free_landed(flight: Flight) -> None:
     """What came down to the lowest level for the block of rounds that is over has landed: its slots are free."""
-    slot = np.uint32(flight.count[COMING])
-    flight.count[COMING] = 0
+    slot = np.uint32(flight.above[COMING])
+    flight.above[COMING] = 0
     while slot != 0:
         following = flight.due[slot]
-        flight.next[slot] = flight.count[FIRST_FREE]
-        flight.count[FIRST_FREE] = slot
-        flight.count[FREE] += 1
+        flight.next[slot] = flight.above[FIRST_FREE]
+        flight.above[FIRST_FREE] = slot
+        flight.above[FREE] += 1
         slot = following
 
 
@@ -234,5 +234,5 @@ def _come_down(flight: Flight, due: Any) -> None:
                 goal = _bucket(flight, np.int64(flight.due[slot]), due)
                 _append(flight, goal, slot)
                 if goal < 1 << flight.bits:
-                    flight.due[slot] = flight.count[COMING]
-                    flight.count[COMING] = slot
+                    flight.due[slot] = flight.above[COMING]
+                    flight.above[COMING] = slot

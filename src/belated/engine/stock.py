@@ -113,7 +113,7 @@ def refill(
     draw_rewards(laws, reward_row, for_reward, reward)
     delay = stock.delay[first : first + size]
     draw_delays(laws, delay_row, reward, for_delay, delay, stock.scratch)
-    never = 0
+    never: Any = 0
     for place in range(size):
         never += np.int64(delay[place] == NEVER)
     stock.never[arm] += never

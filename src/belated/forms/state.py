@@ -111,6 +111,4 @@ def reset(state: State) -> None:
 @inner
 def view(state: State, arm: Any, now: Any) -> Arm:
     """One arm as a formula sees it."""
-    return Arm(
-        float(state.pulls[arm]), state.observed[arm], state.total[arm], arm, state.arms, now, state.memory
-    )
+    return Arm(float(state.pulls[arm]), state.observed[arm], state.total[arm], arm, state.arms, now, state.memory)

@@ -1,0 +1,128 @@
+"""Draws made ahead, a batch at a time, are the draws made one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import strategies
+from belated import Problem
+from belated.delays import (
+    ByReward,
+    DelayLaw,
+    Empirical,
+    Fixed,
+    Geometric,
+    LogNormal,
+    Mixture,
+    Never,
+    Pareto,
+    Poisson,
+)
+from belated.delays import Uniform as UniformDelay
+from belated.engine import stock as batches
+from belated.engine.draws import Draws
+from belated.engine.encode import encode
+from belated.engine.laws import NEVER
+from belated.errors import InvalidParameter
+from belated.kernel import entry, quietly
+from belated.rewards import Bernoulli, Beta
+from law_cases import DELAY_CASES, REWARD_CASES, name
+
+HORIZON = 1000
+
+
+@entry
+def _refill(stock: Any, laws: Any, arms: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+    batches.refill(stock, laws, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, np.uint32(arm), rank)
+
+
+@entry
+def _lost(stock: Any, arm: Any, pulls: Any) -> Any:
+    return batches.lost(stock, np.uint32(arm), pulls)
+
+
+def assert_same(problem: Problem, count: int, *, horizon: int = HORIZON, seed: int = 1) -> batches.Stock:
+    """Every batch of every arm among its first ``count`` pulls is what :class:`Draws` gives pull by pull."""
+    draws = Draws(problem, horizon=horizon, seed=seed, run=5)
+    laws, _ = encode([problem], horizon)
+    stock = batches.allocate(problem.arms, batches.WASTE * problem.arms << batches.LARGEST)
+    size = 1 << stock.bits
+    assert size == 1 << batches.LARGEST
+    for arm in range(problem.arms):
+        never = 0
+        for rank in range(0, count, size):
+            with quietly():
+                _refill(stock, laws, problem.arms, *draws._key, arm, rank)
+            here = slice(arm * size, (arm + 1) * size)
+            found = list(zip(stock.reward[here].tolist(), stock.delay[here].tolist(), strict=True))
+            single = [draws.pull(arm, rank + place) for place in range(size)]
+            assert found == [(reward, NEVER if delay is None else delay) for reward, delay in single]
+            never += sum(delay is None for _, delay in single)
+            assert stock.never[arm] == never
+            part = [delay is None for _, delay in single]
+            for used in (1, size // 2, size):
+                assert _lost(stock, arm, rank + used) == never - sum(part[used:])
+    return stock
+
+
+THIN = 2.0**-14
+
+LAWS: dict[str, DelayLaw] = {
+    "one smooth part": Mixture([(0.5, Fixed(0)), (0.3, Geometric(40)), (0.2, Never())]),
+    "two smooth parts": Mixture([(0.5, LogNormal(20, 2)), (0.5, Pareto(0.4))]),
+    "a thin part between equal ones": Mixture([(0.3, Fixed(0)), (2e-5, Never()), (0.69998, Fixed(0))]),
+    "late or never": Mixture([(0.5, Fixed(0)), (0.5, Empirical([5000], never=0.3))]),
+    "mixtures in a mixture": Mixture([(1, Mixture([(1, Fixed(3)), (2, Poisson(5))])), (1, Mixture([(1, Never())]))]),
+    "many parts": Mixture([(THIN / 2, UniformDelay(0, 9))] * 40 + [(1 - 20 * THIN, Fixed(3))]),
+    "by reward, one smooth": ByReward({0: Fixed(1), 1: Geometric(9)}),
+    "by reward, mixed": ByReward({0: Mixture([(1, Never()), (1, Pareto(1.0))]), 1: LogNormal(5, 1)}),
+    "a table with rare values": Poisson(0.01),
+    "a table of one": Poisson(0.0),
+    "a long table": Poisson(900.0),
+}
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_laws_that_lead_to_others(law: DelayLaw) -> None:
+    assert_same(Problem([Bernoulli(0.5), Bernoulli(0.9)], law), 2000)
+
+
+@pytest.mark.parametrize("case", DELAY_CASES, ids=name)
+def test_every_delay_law(case: Any) -> None:
+    for horizon in (1, HORIZON):
+        assert_same(Problem([Bernoulli(0.5)], case.law), 1000, horizon=horizon)
+
+
+@pytest.mark.parametrize("case", REWARD_CASES, ids=name)
+def test_every_reward_law(case: Any) -> None:
+    assert_same(Problem([case.law], Fixed(2)), 1000)
+
+
+def test_a_law_of_the_reward() -> None:
+    law = ByReward(lambda reward: Geometric(100 * reward) if reward > 0.3 else Never())
+    assert_same(Problem([Beta(2, 3), Beta(1, 1)], law), 2000)
+
+
+@strategies.examples(60)
+@given(strategies.problems(), st.sampled_from([1, 30, 20_000]), st.integers(0, 10**6))
+def test_any_problem(problem: Problem, horizon: int, seed: int) -> None:
+    assert_same(problem, 130, horizon=horizon, seed=seed)
+
+
+@pytest.mark.parametrize(("arms", "horizon", "size"), [(20, 20_000, 64), (1, 1, 1), (10_000, 200_000, 2), (3, 100, 4)])
+def test_few_draws_are_made_in_vain(arms: int, horizon: int, size: int) -> None:
+    stock = batches.allocate(arms, horizon)
+    assert 1 << stock.bits == size
+    assert size == 1 or arms * size * batches.WASTE <= horizon
+
+
+def test_draws_check_their_arguments() -> None:
+    draws = Draws(Problem([Bernoulli(0.5)], Fixed(1)), horizon=10, seed=0, run=0)
+    for arm, rank in ((1, 0), (-1, 0), (0, -1), (0, 2**32)):
+        with pytest.raises(InvalidParameter, match="arm below 1"):
+            draws.pull(arm, rank)
