@@ -24,9 +24,11 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core.errors import NumbaError
-from numba.extending import overload
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import populate_array
 
 CompileError = NumbaError
 """What numba raises where it cannot compile a function."""
@@ -63,6 +65,13 @@ def inner(function: F) -> F:
     return result
 
 
+def merged(function: F) -> F:
+    """``inner`` for what is large and called in one place: it becomes part of its caller before that is compiled, so that
+    it is not optimised once for itself and again with each caller up to the entry."""
+    result: F = numba.njit(function, inline="always", **_INNER)
+    return result
+
+
 def outlined(function: F) -> F:
     """``compiled`` for what is large and seldom called: it is not copied into its callers, which would take long to
     compile."""
@@ -73,6 +82,77 @@ def outlined(function: F) -> F:
 def entry(function: F) -> F:
     """A compiled function that Python calls, cached on disk and recompiled when any source of the package changes."""
     return _cached(function, cache_folder())
+
+
+def called_by_address(function: F) -> Callable[[], int]:
+    """A compiled function that compiled code calls by its address (see :func:`call_at`), as (table, six whole
+    numbers): it is compiled once and not again into each of its callers. Cached on disk; ask for the address to
+    compile it."""
+    pointer = types.CPointer(types.uint64)
+    signature = types.void(pointer, *([types.int64] * 6))
+
+    @cache
+    def address() -> int:
+        with _configuring:
+            folder = cache_folder()
+            kept = folder is not None and _writable(folder)
+            before = _config.CACHE_DIR
+            _config.CACHE_DIR = str(folder) if kept else before
+            try:
+                made = numba.cfunc(signature, cache=kept, error_model="numpy", _nrt=False)(function)
+            finally:
+                _config.CACHE_DIR = before
+        return int(made.address)
+
+    return address
+
+
+def table_of(address: int, *arrays: Any) -> Any:
+    """The table for :func:`call_at`: where the function is, then where each array is and how many numbers it has.
+
+    The arrays must outlive the table."""
+    return np.array([address, *(number for array in arrays for number in (array.ctypes.data, array.size))], np.uint64)
+
+
+@intrinsic
+def call_at(typing: Any, table: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
+    """Call the function of a table with it and six whole numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        numbers = list(arguments[1:])
+        kind = ir.FunctionType(ir.VoidType(), [data.type, *(number.type for number in numbers)])
+        builder.call(builder.inttoptr(builder.load(data), kind.as_pointer()), [data, *numbers])
+        return context.get_dummy_value()
+
+    return types.void(table, *([types.int64] * 6)), generate
+
+
+@intrinsic
+def array_at(typing: Any, table: Any, place: Any, like: Any) -> Any:
+    """Array number ``place`` of a table that a function called by address was given; ``like`` is its type of
+    number."""
+    made = types.Array(like.dtype, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def number(offset: int) -> Any:
+            index = builder.add(builder.shl(arguments[1], arguments[1].type(1)), arguments[1].type(offset))
+            return builder.load(builder.gep(arguments[0], [index]))
+
+        array = context.make_array(made)(context, builder)
+        size = builder.bitcast(number(2), context.get_value_type(types.intp))
+        item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(like.dtype)))
+        populate_array(
+            array,
+            data=builder.inttoptr(number(1), array.data.type),
+            shape=[size],
+            strides=[item],
+            itemsize=item,
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return made(table, types.int64, like), generate
 
 
 def private_entry(function: F, *sources: str) -> F:
@@ -191,3 +271,24 @@ def dispatched(stub: F) -> F:
 
     overload(plain, jit_options=_INNER, strict=False)(typed)
     return plain  # type: ignore[return-value]
+
+
+def declared(stub: F) -> F:
+    """A fact about a policy, true or false: an attribute of its class that compiled code sees as a constant."""
+    name = stub.__name__
+
+    def plain(parameters: Any) -> Any:
+        return getattr(type(parameters).owner, name)
+
+    def typed(typing: Any, policy: Any) -> Any:
+        fact = bool(getattr(policy.instance_class.owner, name))
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return context.get_constant(types.boolean, fact)
+
+        return types.boolean(policy), generate
+
+    plain.__name__ = plain.__qualname__ = typed.__name__ = typed.__qualname__ = name
+    plain.__doc__ = typed.__doc__ = stub.__doc__
+    made: F = intrinsic(typed) if JIT else plain
+    return made

@@ -11,18 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine import flight as air
-from belated.engine.laws import FIXED, NEVER, Laws
-from belated.engine.stock import Stock, begins_batch, empty, lose_all, lost, place_of, refill
+from belated.engine.laws import NEVER
+from belated.engine.stock import Stock, begins_batch, draw_batch, empty, lose_all, lost, place_of
 from belated.forms import hooks
 from belated.forms.state import State, reset
-from belated.kernel import inner, outlined
+from belated.kernel import inner, merged
 from belated.rng import run_key
 
 
 class Setting(NamedTuple):
     """What a chunk of runs plays. Row p of the problems is for run p of the chunk, or for all if there is one row."""
 
-    laws: Laws  # the rewards of the arms of problem 0, 1, ..., then their delays, then the rows that those lead to
+    fixed: npt.NDArray[np.int64]  # (problems x K,) each arm's delay if it is always the same, else -1
     gap: npt.NDArray[np.float64]  # (problems, K)
     checkpoint: npt.NDArray[np.int64]  # (C,) rounds, ascending
     seed: npt.NDArray[np.uint64]  # (4,)
@@ -87,7 +87,7 @@ def _begin(setting: Setting, state: State, flight: air.Flight, stock: Stock, run
     state.key[0], state.key[1] = run_key(setting.seed[2], setting.seed[3], setting.first + run)
 
 
-@inner
+@merged
 def _go_on(
     policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, stock: Stock, place: Any
 ) -> Any:
@@ -125,7 +125,7 @@ def _go_on(
     return FINISHED
 
 
-@inner
+@merged
 def _play_span(
     policy: Any, setting: Setting, state: State, flight: air.Flight, stock: Stock, run: Any, now: Any, until: Any
 ) -> Any:
@@ -152,16 +152,16 @@ def _play_span(
     return now
 
 
-@outlined
+@inner
 def _draw_batch(setting: Setting, stock: Stock, key_a: Any, key_b: Any, arm: Any, rank: Any, run: Any) -> None:
     """Draw the rewards and delays of the pulls of ``arm`` from number ``rank`` on."""
     reward_row, delay_row = _rows(setting, arm, run)
-    refill(stock, setting.laws, reward_row, delay_row, key_a, key_b, arm, rank)
+    draw_batch(stock.source, reward_row, delay_row, key_a, key_b, np.int64(arm), rank)
 
 
 @inner
 def _rows(setting: Setting, arm: Any, run: Any) -> Any:
-    """The rows of an arm's rewards and delays."""
+    """The rows of an arm's rewards and delays: first the rewards of the arms of problem 0, 1, ..., then the delays."""
     problems, arms = setting.gap.shape
     row = (run if problems > 1 else 0) * arms + arm
     return np.uint32(row), np.uint32(problems * arms + row)
@@ -187,9 +187,8 @@ def _count_rest(setting: Setting, state: State, stock: Stock, arm: Any, run: Any
     key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
     rank = state.pulls[arm]
     observed: Any = 0
-    delay_row = _rows(setting, arm, run)[1]
-    if setting.laws.kind[delay_row] == FIXED:
-        delay = setting.laws.lo[delay_row]
+    delay = setting.fixed[_rows(setting, arm, run)[0]]
+    if delay >= 0:
         rounds = setting.horizon - (now - 1)
         state.observed[arm] += max(rounds - delay, 0)
         if delay == NEVER:
@@ -206,7 +205,7 @@ def _count_rest(setting: Setting, state: State, stock: Stock, arm: Any, run: Any
     state.observed[arm] += observed
 
 
-@inner
+@merged
 def _deliver(policy: Any, state: State, flight: air.Flight, now: Any) -> None:
     """Tell the policy, in the order of the pulls, all feedback that became known at the end of the round before
     ``now``."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from belated.engine import flight as air
 from belated.engine import stock as draws
 from belated.engine.encode import Board
+from belated.engine.laws import FIXED, Laws
 from belated.engine.episode import BAD_ARM, NO_ROOM, STOPPED, Outcome, Setting, play
 from belated.errors import InvalidParameter
 from belated.forms.base import Policy
@@ -45,17 +46,19 @@ class Plan:
 def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outcome] | None:
     """The outcome of each policy on the chunk's runs, or None if the simulation was stopped."""
     laws, longest, gaps = chunk.board
-    setting = Setting(laws, gaps, plan.checkpoints, seed_words(plan.seed), plan.horizon, chunk.first, plan.stop)
+    half = gaps.size  # delays follow rewards
+    fixed = np.where(laws.kind[half : 2 * half] == FIXED, laws.lo[half : 2 * half], -1)
+    setting = Setting(fixed, gaps, plan.checkpoints, seed_words(plan.seed), plan.horizon, chunk.first, plan.stop)
     outcomes = []
     for policy in policies:
-        outcome = _run_policy(policy, setting, chunk.runs, longest)
+        outcome = _run_policy(policy, laws, setting, chunk.runs, longest)
         if outcome is None:
             return None
         outcomes.append(outcome)
     return outcomes
 
 
-def _run_policy(policy: Policy, setting: Setting, runs: int, longest: int) -> Outcome | None:
+def _run_policy(policy: Policy, laws: Laws, setting: Setting, runs: int, longest: int) -> Outcome | None:
     arms = setting.gap.shape[1]
     outcome = Outcome(
         curve=np.zeros((runs, setting.checkpoint.size)),
@@ -67,7 +70,7 @@ def _run_policy(policy: Policy, setting: Setting, runs: int, longest: int) -> Ou
     )
     state = allocate(arms, policy.shape())
     flight = air.allocate(longest, setting.horizon)
-    stock = draws.allocate(arms, setting.horizon)
+    stock, source = draws.allocate(laws, arms, setting.horizon)
     place = np.zeros(3, np.int64)
     play_it = entry_for(play, type(policy))
     with quietly():

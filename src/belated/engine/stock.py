@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from belated.engine.draw import draw_delays, draw_rewards
 from belated.engine.laws import NEVER, Laws
-from belated.kernel import inner
+from belated.kernel import JIT, array_at, call_at, called_by_address, inner, table_of
 from belated.rng import two_words
 
 LARGEST = 6
@@ -32,6 +32,16 @@ class Scratch(NamedTuple):
     delay: npt.NDArray[np.int32]
 
 
+class Source(NamedTuple):
+    """What a batch is drawn from and written to."""
+
+    reward: npt.NDArray[np.float64]
+    delay: npt.NDArray[np.int32]
+    never: npt.NDArray[np.int64]
+    laws: Laws
+    scratch: Scratch
+
+
 class Stock(NamedTuple):
     """Of each arm the pulls of one batch: those whose numbers differ in the last ``bits`` bits alone."""
 
@@ -39,25 +49,24 @@ class Stock(NamedTuple):
     reward: npt.NDArray[np.float64]  # (K << bits,)
     delay: npt.NDArray[np.int32]  # (K << bits,)
     never: npt.NDArray[np.int64]  # (K,) how many of an arm's draws, all batches together, have no answer
-    scratch: Scratch
+    source: Any  # for :func:`draw_batch`: where the source is or, in plain Python, the source
 
 
-def allocate(arms: int, horizon: int) -> Stock:
-    """Room for batches as large as a run of this length makes worthwhile."""
+def allocate(laws: Laws, arms: int, horizon: int) -> tuple[Stock, Source]:
+    """Room for batches as large as a run of this length makes worthwhile; the source must be kept as long as the
+    stock."""
     bits = min(max((horizon // (WASTE * arms)).bit_length() - 1, 0), LARGEST)
-    return Stock(
-        bits,
-        reward=np.zeros(arms << bits),
-        delay=np.zeros(arms << bits, np.int32),
-        never=np.zeros(arms, np.int64),
-        scratch=Scratch(
-            word=np.zeros(2 << bits, np.uint64),
-            u=np.zeros(1 << bits),
-            row=np.zeros(1 << bits, np.uint32),
-            place=np.zeros(1 << bits, np.uint32),
-            delay=np.zeros(1 << bits, np.int32),
-        ),
+    size = 1 << bits
+    stored = np.zeros(arms * size), np.zeros(arms * size, np.int32), np.zeros(arms, np.int64)
+    scratch = Scratch(
+        word=np.zeros(2 * size, np.uint64),
+        u=np.zeros(size),
+        row=np.zeros(size, np.uint32),
+        place=np.zeros(size, np.uint32),
+        delay=np.zeros(size, np.int32),
     )
+    source = Source(*stored, laws, scratch)
+    return Stock(bits, *stored, table_of(_refill_at(), *stored, *laws, *scratch) if JIT else source), source
 
 
 @inner
@@ -100,20 +109,59 @@ def lose_all(stock: Stock, arm: Any, pulls: Any) -> None:
 
 @inner
 def refill(
-    stock: Stock, laws: Laws, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any
+    source: Source, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any
 ) -> None:
     """Draw the batch of ``arm`` that begins with its pull number ``rank``."""
-    size = 1 << stock.bits
-    first = np.int64(arm) << stock.bits
-    for_reward = stock.scratch.word[:size]
-    for_delay = stock.scratch.word[size:]
+    laws, scratch = source.laws, source.scratch
+    size = scratch.u.shape[0]
+    for_reward = scratch.word[:size]
+    for_delay = scratch.word[size:]
     for place in range(size):
         for_reward[place], for_delay[place] = two_words(key_a, key_b, arm, rank + place)
-    reward = stock.reward[first : first + size]
+    reward = source.reward[arm * size : (arm + 1) * size]
     draw_rewards(laws, reward_row, for_reward, reward)
-    delay = stock.delay[first : first + size]
-    draw_delays(laws, delay_row, reward, for_delay, delay, stock.scratch)
+    delay = source.delay[arm * size : (arm + 1) * size]
+    draw_delays(laws, delay_row, reward, for_delay, delay, scratch)
     never: Any = 0
     for place in range(size):
         never += np.int64(delay[place] == NEVER)
-    stock.never[arm] += never
+    source.never[arm] += never
+
+
+@called_by_address
+def _refill_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+    """:func:`refill` for the source that the table leads to, its arrays in the order of their fields."""
+    source = Source(
+        array_at(table, 0, np.float64),
+        array_at(table, 1, np.int32),
+        array_at(table, 2, np.int64),
+        Laws(
+            kind=array_at(table, 3, np.int64),
+            a=array_at(table, 4, np.float64),
+            b=array_at(table, 5, np.float64),
+            lo=array_at(table, 6, np.int64),
+            hi=array_at(table, 7, np.int64),
+            real=array_at(table, 8, np.float64),
+            whole=array_at(table, 9, np.int32),
+        ),
+        Scratch(
+            word=array_at(table, 10, np.uint64),
+            u=array_at(table, 11, np.float64),
+            row=array_at(table, 12, np.uint32),
+            place=array_at(table, 13, np.uint32),
+            delay=array_at(table, 14, np.int32),
+        ),
+    )
+    refill(source, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank)
+
+
+@inner
+def _call_refill(
+    table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any
+) -> None:
+    rows = np.int64(reward_row), np.int64(delay_row)
+    call_at(table, rows[0], rows[1], np.int64(key_a), np.int64(key_b), np.int64(arm), np.int64(rank))
+
+
+draw_batch = _call_refill if JIT else refill
+"""(source, ...): draw a batch. Compiled code calls it by its address: it is large, and each policy would have a copy."""

@@ -116,14 +116,6 @@ POLICIES: Registry[Policy] = Registry("policy", "belated.policies")
 P = TypeVar("P", bound=Policy)
 
 
-def _yes(policy: Any) -> Any:
-    return True
-
-
-def _no(policy: Any) -> Any:
-    return False
-
-
 _BLIND = {Policy.note_answer, Policy.answered}
 """Bodies of ``note_answer`` and ``answered`` that look at neither ``rank`` nor ``pulled_at``."""
 
@@ -150,8 +142,8 @@ def policy(cls: type[P]) -> type[P]:
         "owner": made,
     }
     own = (made.note_answer, made.answered)
-    made.is_trusted = staticmethod(_yes if cls.__module__.startswith("belated.policies.") else _no)
-    made.reads_origin = staticmethod(_no if all(body in _BLIND for body in own) else _yes)
+    made.is_trusted = cls.__module__.startswith("belated.policies.")
+    made.reads_origin = not all(body in _BLIND for body in own)
     # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
     made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.Constants,), body)
     registered: type[P] = made

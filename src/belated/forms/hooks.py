@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from belated.forms.state import Arm, State
-from belated.kernel import dispatched, inner
+from belated.kernel import declared, dispatched, inner
 
 
 @dispatched
@@ -45,12 +45,12 @@ def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pul
     """Update the policy's own statistics, ``state.memory[arm]``, after an answer."""
 
 
-@dispatched
+@declared
 def is_trusted(policy: Any) -> Any:
     """Whether ``choose`` is known to give an arm that exists: of the package's own policies, which tests go through."""
 
 
-@dispatched
+@declared
 def reads_origin(policy: Any) -> Any:
     """Whether ``answered`` or ``note_answer`` looks at ``rank`` and ``pulled_at``; found out at the registration."""
 
@@ -66,7 +66,7 @@ def index(policy: Any, arm: Arm) -> Any:
     """Index policies: the number whose largest value wins."""
 
 
-@dispatched
+@declared
 def reads_pulls(policy: Any) -> Any:
     """Index policies: whether ``index`` depends on anything that a pull alone changes."""
 

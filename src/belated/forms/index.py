@@ -7,7 +7,7 @@ winner tree, so that a round costs O(log K); the bar is then NaN, which no index
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -100,8 +100,10 @@ def _replay(state: State, arm: Any, score: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class IndexPolicy(Policy):
-    """A policy that is one formula: override :meth:`index`, and :meth:`reads_pulls` if the index depends on answers
+    """A policy that is one formula: override :meth:`index`, and ``reads_pulls`` if the index depends on answers
     alone."""
+
+    reads_pulls: ClassVar[bool] = True
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
@@ -110,10 +112,6 @@ class IndexPolicy(Policy):
         It is computed when the arm is pulled or answered and kept in between, so it must not depend on the round
         otherwise."""
         return hooks.upper(policy, arm)
-
-    @staticmethod
-    def reads_pulls(policy: Any) -> Any:
-        return True
 
     @classmethod
     def shape(cls) -> Shape:

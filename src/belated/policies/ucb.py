@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from belated.forms.base import policy
 from belated.forms.confidence import ConfidencePolicy
 from belated.forms.index import IndexPolicy
@@ -31,7 +29,4 @@ class UCB(IndexPolicy, ConfidencePolicy):
 
     label = "UCB"
     formula = "argmax S/n + sqrt(2c/n)"
-
-    @staticmethod
-    def reads_pulls(policy: Any) -> Any:
-        return False
+    reads_pulls = False
