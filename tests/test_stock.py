@@ -37,8 +37,8 @@ HORIZON = 1000
 
 
 @entry
-def _refill(stock: Any, laws: Any, arms: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    batches.refill(stock, laws, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, np.uint32(arm), rank)
+def _draw(stock: Any, arms: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+    batches.draw_batch(stock.source, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, arm, rank)
 
 
 @entry
@@ -46,18 +46,19 @@ def _lost(stock: Any, arm: Any, pulls: Any) -> Any:
     return batches.lost(stock, np.uint32(arm), pulls)
 
 
-def assert_same(problem: Problem, count: int, *, horizon: int = HORIZON, seed: int = 1) -> batches.Stock:
+def assert_same(problem: Problem, count: int, *, horizon: int = HORIZON, seed: int = 1) -> None:
     """Every batch of every arm among its first ``count`` pulls is what :class:`Draws` gives pull by pull."""
     draws = Draws(problem, horizon=horizon, seed=seed, run=5)
     laws, _ = encode([problem], horizon)
-    stock = batches.allocate(problem.arms, batches.WASTE * problem.arms << batches.LARGEST)
+    stock, source = batches.allocate(laws, problem.arms, batches.WASTE * problem.arms << batches.LARGEST)
     size = 1 << stock.bits
+    assert source.scratch.u.size == size  # it is alive as long as the stock is used
     assert size == 1 << batches.LARGEST
     for arm in range(problem.arms):
         never = 0
         for rank in range(0, count, size):
             with quietly():
-                _refill(stock, laws, problem.arms, *draws._key, arm, rank)
+                _draw(stock, problem.arms, *draws._key, arm, rank)
             here = slice(arm * size, (arm + 1) * size)
             found = list(zip(stock.reward[here].tolist(), stock.delay[here].tolist(), strict=True))
             single = [draws.pull(arm, rank + place) for place in range(size)]
@@ -67,7 +68,6 @@ def assert_same(problem: Problem, count: int, *, horizon: int = HORIZON, seed: i
             part = [delay is None for _, delay in single]
             for used in (1, size // 2, size):
                 assert _lost(stock, arm, rank + used) == never - sum(part[used:])
-    return stock
 
 
 THIN = 2.0**-14
@@ -116,7 +116,8 @@ def test_any_problem(problem: Problem, horizon: int, seed: int) -> None:
 
 @pytest.mark.parametrize(("arms", "horizon", "size"), [(20, 20_000, 64), (1, 1, 1), (10_000, 200_000, 2), (3, 100, 4)])
 def test_few_draws_are_made_in_vain(arms: int, horizon: int, size: int) -> None:
-    stock = batches.allocate(arms, horizon)
+    laws, _ = encode([Problem([Bernoulli(0.5)] * arms, Fixed(1))], horizon)
+    stock, _ = batches.allocate(laws, arms, horizon)
     assert 1 << stock.bits == size
     assert size == 1 or arms * size * batches.WASTE <= horizon
 

@@ -16,19 +16,17 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import populate_array
 
 CompileError = NumbaError
 """What numba raises where it cannot compile a function."""
@@ -45,7 +43,7 @@ _INLINE: Any = {**_OPTIONS, "forceinline": True}
 _INNER: Any = {**_INLINE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-_COMPILED = ("kernel.py", "rng.py", "numerics.py", "engine/*.py", "forms/*.py", "policies/*.py")
+_COMPILED = ("kernel.py", "address.py", "rng.py", "numerics.py", "engine/*.py", "forms/*.py", "policies/*.py")
 """The package's files that hold compiled code."""
 
 
@@ -66,8 +64,8 @@ def inner(function: F) -> F:
 
 
 def merged(function: F) -> F:
-    """``inner`` for what is large and called in one place: it becomes part of its caller before that is compiled, so that
-    it is not optimised once for itself and again with each caller up to the entry."""
+    """``inner`` for what is large and called in one place: it becomes part of its caller before that is compiled, so
+    that it is not optimised once for itself and again with each caller up to the entry."""
     result: F = numba.njit(function, inline="always", **_INNER)
     return result
 
@@ -82,77 +80,6 @@ def outlined(function: F) -> F:
 def entry(function: F) -> F:
     """A compiled function that Python calls, cached on disk and recompiled when any source of the package changes."""
     return _cached(function, cache_folder())
-
-
-def called_by_address(function: F) -> Callable[[], int]:
-    """A compiled function that compiled code calls by its address (see :func:`call_at`), as (table, six whole
-    numbers): it is compiled once and not again into each of its callers. Cached on disk; ask for the address to
-    compile it."""
-    pointer = types.CPointer(types.uint64)
-    signature = types.void(pointer, *([types.int64] * 6))
-
-    @cache
-    def address() -> int:
-        with _configuring:
-            folder = cache_folder()
-            kept = folder is not None and _writable(folder)
-            before = _config.CACHE_DIR
-            _config.CACHE_DIR = str(folder) if kept else before
-            try:
-                made = numba.cfunc(signature, cache=kept, error_model="numpy", _nrt=False)(function)
-            finally:
-                _config.CACHE_DIR = before
-        return int(made.address)
-
-    return address
-
-
-def table_of(address: int, *arrays: Any) -> Any:
-    """The table for :func:`call_at`: where the function is, then where each array is and how many numbers it has.
-
-    The arrays must outlive the table."""
-    return np.array([address, *(number for array in arrays for number in (array.ctypes.data, array.size))], np.uint64)
-
-
-@intrinsic
-def call_at(typing: Any, table: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
-    """Call the function of a table with it and six whole numbers."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        numbers = list(arguments[1:])
-        kind = ir.FunctionType(ir.VoidType(), [data.type, *(number.type for number in numbers)])
-        builder.call(builder.inttoptr(builder.load(data), kind.as_pointer()), [data, *numbers])
-        return context.get_dummy_value()
-
-    return types.void(table, *([types.int64] * 6)), generate
-
-
-@intrinsic
-def array_at(typing: Any, table: Any, place: Any, like: Any) -> Any:
-    """Array number ``place`` of a table that a function called by address was given; ``like`` is its type of
-    number."""
-    made = types.Array(like.dtype, 1, "C")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def number(offset: int) -> Any:
-            index = builder.add(builder.shl(arguments[1], arguments[1].type(1)), arguments[1].type(offset))
-            return builder.load(builder.gep(arguments[0], [index]))
-
-        array = context.make_array(made)(context, builder)
-        size = builder.bitcast(number(2), context.get_value_type(types.intp))
-        item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(like.dtype)))
-        populate_array(
-            array,
-            data=builder.inttoptr(number(1), array.data.type),
-            shape=[size],
-            strides=[item],
-            itemsize=item,
-            meminfo=None,
-        )
-        return array._getvalue()
-
-    return made(table, types.int64, like), generate
 
 
 def private_entry(function: F, *sources: str) -> F:
@@ -175,16 +102,24 @@ _configuring = threading.Lock()
 
 def _cached(function: F, folder: Path | None) -> F:
     """``function`` compiled, its code kept in ``folder``; without one it is compiled anew in every process."""
+    with kept_in(folder) as kept:
+        result: F = numba.njit(function, cache=True, **_OPTIONS) if kept else outlined(function)
+    return result
+
+
+@contextmanager
+def kept_in(folder: Path | None) -> Iterator[bool]:
+    """A context in which numba keeps the code of what is decorated in a folder; whether it can."""
     if folder is None or not _writable(folder):
-        return outlined(function)
+        yield False
+        return
     with _configuring:  # the folder is a global setting of numba's, read when a function is decorated
         before = _config.CACHE_DIR
         _config.CACHE_DIR = str(folder)
         try:
-            result: F = numba.njit(function, cache=True, **_OPTIONS)
+            yield True
         finally:
             _config.CACHE_DIR = before
-    return result
 
 
 def _writable(folder: Path) -> bool:
@@ -290,5 +225,5 @@ def declared(stub: F) -> F:
 
     plain.__name__ = plain.__qualname__ = typed.__name__ = typed.__qualname__ = name
     plain.__doc__ = typed.__doc__ = stub.__doc__
-    made: F = intrinsic(typed) if JIT else plain
-    return made
+    made: Any = intrinsic(typed) if JIT else plain
+    return made  # type: ignore[no-any-return]

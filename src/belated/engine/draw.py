@@ -27,7 +27,7 @@ from belated.engine.laws import (
     STEPS,
     Laws,
 )
-from belated.kernel import inner, outlined
+from belated.kernel import inner, merged, outlined
 from belated.numerics import beta_draw, exp, log, normal_quantile_straight
 from belated.rng import uniform
 
@@ -74,7 +74,7 @@ def draw_reward(laws: Laws, row: Any, z: Any) -> Any:
     return laws.real[start + size + last_at_most(laws.real, start, size, uniform(z))]
 
 
-@inner
+@merged
 def draw_rewards(laws: Laws, row: Any, words: Any, rewards: Any) -> None:
     """The rewards of pulls from their words."""
     if laws.kind[row] == BERNOULLI:
@@ -98,7 +98,7 @@ def draw_delay(laws: Laws, row: Any, reward: Any, z: Any) -> Any:
     return _quantile(laws, row, u)
 
 
-@inner
+@merged
 def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scratch: Any) -> None:
     """The delays of pulls from their rewards and words."""
     count = words.shape[0]
@@ -132,7 +132,7 @@ def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scr
             delays[scratch.place[other]] = _quantile(laws, scratch.row[other], scratch.u[other])
 
 
-@inner
+@merged
 def _find_rows(laws: Laws, row: Any, rewards: Any, count: Any, scratch: Any) -> None:
     """The rows that a row leads to in several draws, with the uniforms within them."""
     kind = laws.kind[row]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from belated.engine import flight as air
 from belated.engine import stock as draws
 from belated.engine.encode import Board
-from belated.engine.laws import FIXED, Laws
 from belated.engine.episode import BAD_ARM, NO_ROOM, STOPPED, Outcome, Setting, play
+from belated.engine.laws import FIXED, Laws
 from belated.errors import InvalidParameter
 from belated.forms.base import Policy
 from belated.forms.calls import entry_for, no_such_arm, with_table
@@ -70,7 +70,7 @@ def _run_policy(policy: Policy, laws: Laws, setting: Setting, runs: int, longest
     )
     state = allocate(arms, policy.shape())
     flight = air.allocate(longest, setting.horizon)
-    stock, source = draws.allocate(laws, arms, setting.horizon)
+    stock, _source = draws.allocate(laws, arms, setting.horizon)  # the source lives as long as the stock is used
     place = np.zeros(3, np.int64)
     play_it = entry_for(play, type(policy))
     with quietly():

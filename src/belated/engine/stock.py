@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from belated.address import array_at, call_at, called_by_address, table_of
 from belated.engine.draw import draw_delays, draw_rewards
 from belated.engine.laws import NEVER, Laws
-from belated.kernel import JIT, array_at, call_at, called_by_address, inner, table_of
+from belated.kernel import JIT, inner, merged
 from belated.rng import two_words
 
 LARGEST = 6
@@ -107,10 +108,8 @@ def lose_all(stock: Stock, arm: Any, pulls: Any) -> None:
         stock.delay[place_of(stock, arm, rank)] = NEVER
 
 
-@inner
-def refill(
-    source: Source, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any
-) -> None:
+@merged
+def refill(source: Source, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
     """Draw the batch of ``arm`` that begins with its pull number ``rank``."""
     laws, scratch = source.laws, source.scratch
     size = scratch.u.shape[0]
@@ -156,12 +155,10 @@ def _refill_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: A
 
 
 @inner
-def _call_refill(
-    table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any
-) -> None:
+def _call_refill(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
     rows = np.int64(reward_row), np.int64(delay_row)
     call_at(table, rows[0], rows[1], np.int64(key_a), np.int64(key_b), np.int64(arm), np.int64(rank))
 
 
 draw_batch = _call_refill if JIT else refill
-"""(source, ...): draw a batch. Compiled code calls it by its address: it is large, and each policy would have a copy."""
+"""(source, ...): draw a batch. Compiled code calls it by its address, else each policy would have a copy of it."""

@@ -144,6 +144,7 @@ def policy(cls: type[P]) -> type[P]:
     own = (made.note_answer, made.answered)
     made.is_trusted = cls.__module__.startswith("belated.policies.")
     made.reads_origin = not all(body in _BLIND for body in own)
+    made.answers_nobody = made.is_trusted and not made.reads_origin
     # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
     made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.Constants,), body)
     registered: type[P] = made

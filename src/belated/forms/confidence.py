@@ -42,10 +42,8 @@ def level_at(policy: Any, x: Any) -> Any:
     return policy.c
 
 
-@inner
-def radius(policy: Any, x: Any) -> Any:
-    """sqrt(2 c / x), the paper's confidence radius after x >= 1 samples."""
-    return tabulated(policy, x)
+radius = tabulated
+"""(policy, x): sqrt(2 c / x), the paper's confidence radius after x >= 1 samples."""
 
 
 @inner

@@ -55,10 +55,10 @@ def reads_origin(policy: Any) -> Any:
     """Whether ``answered`` or ``note_answer`` looks at ``rank`` and ``pulled_at``; found out at the registration."""
 
 
-@inner
+@declared
 def answers_nobody(policy: Any) -> Any:
-    """Whether an answer of nobody's may be told to the policy where there is none to tell (see :mod:`forms.state`)."""
-    return is_trusted(policy) and not reads_origin(policy)
+    """Whether an answer of nobody's may be told to the policy where there is none to tell (see :mod:`forms.state`):
+    it is trusted and does not look at the origin."""
 
 
 @dispatched
