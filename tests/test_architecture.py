@@ -139,7 +139,9 @@ def numba_names(tree: ast.AST) -> Iterator[str]:
             yield f"numba.{node.attr}"
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.name not in ("kernel.py", "address.py")], ids=relative)
+@pytest.mark.parametrize(
+    "path", [path for path in SOURCES if path.name not in ("kernel.py", "address.py")], ids=relative
+)
 def test_only_the_kernel_modules_know_numba(path: Path) -> None:
     found = list(numba_names(ast.parse(path.read_text())))
     assert not found, f"{relative(path)} uses {found}; use belated.kernel or belated.address"

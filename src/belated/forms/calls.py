@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -119,10 +119,14 @@ def bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
 
 def with_table(policy: Policy, arms: int, size: int) -> Any:
     """The policy's parameters with a table of its bonus for counts below ``size``."""
-    parameters = policy.parameters(arms)
+    return policy.parameters(arms)._replace(table=_table(policy, arms, size))
+
+
+@lru_cache(16)
+def _table(policy: Policy, arms: int, size: int) -> Any:
     table = np.zeros(size)
-    entry_for(fill, type(policy))(parameters, table)
-    return parameters._replace(table=table)
+    entry_for(fill, type(policy))(policy.parameters(arms), table)
+    return table
 
 
 def fill(policy: Any, table: Any) -> None:
