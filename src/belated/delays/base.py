@@ -16,6 +16,9 @@ from belated.errors import InvalidParameter
 from belated.registry import Registry
 from belated.rewards.base import RewardLaw
 
+_LONGEST_SUM = 10_000_000
+"""The longest delay up to which an expectation is summed."""
+
 
 @dataclass(frozen=True)
 class DelayLaw(Declared, ABC):
@@ -66,6 +69,15 @@ class DelayLaw(Declared, ABC):
         if math.isfinite(self.longest):
             return float(self.cdf(self.longest)) >= q
         return q < 1.0 - self.never
+
+    @property
+    def expected(self) -> float:
+        """E[delay]; ``math.inf`` where feedback may never come or the tail is too heavy."""
+        if self.never > 0.0:
+            return math.inf
+        if self.longest > _LONGEST_SUM:
+            raise InvalidParameter(f"{type(self).__name__} does not say its expected delay; define ``expected`` in it.")
+        return math.fsum(1.0 - self.cdf(np.arange(int(self.longest))))
 
     @property
     def depends_on_reward(self) -> bool:

@@ -66,6 +66,10 @@ class ByReward(DelayLaw):
     def never(self) -> float:
         raise self._needs_reward()
 
+    @property
+    def expected(self) -> float:
+        raise self._needs_reward()
+
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         raise self._needs_reward()
 

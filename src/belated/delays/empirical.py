@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,6 +46,10 @@ class Empirical(DelayLaw):
     @property
     def longest(self) -> float:
         return self.delays[-1] if self.never < 1.0 else 0
+
+    @property
+    def expected(self) -> float:
+        return math.inf if self.never > 0.0 else math.fsum(self.delays) / len(self.delays)
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         below = np.searchsorted(np.asarray(self.delays), whole(rounds), side="right")

@@ -27,6 +27,10 @@ class Fixed(DelayLaw):
     def longest(self) -> float:
         return self.rounds
 
+    @property
+    def expected(self) -> float:
+        return self.rounds
+
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.where(whole(rounds) >= self.rounds, 1.0, 0.0)
 

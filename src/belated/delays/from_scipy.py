@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.integrate import quad
 
 from belated.delays.base import DelayLaw, delay_law, whole
 from belated.engine.laws import LawsBuilder
@@ -60,6 +61,20 @@ class FromScipy(DelayLaw):
             return math.inf
         top = math.floor(high)
         return top if self._discrete or top < high or top == 0 else top - 1
+
+    @property
+    def expected(self) -> float:
+        """The sum of P(X >= g) over g = 1, 2, ...: added up as far as a table goes, the rest as an integral."""
+        mean = float(self.frozen.mean())
+        if not math.isfinite(mean):
+            return math.inf
+        stop = int(min(self.longest, _LONGEST_TABLE))
+        block = 1.0 - self.cdf(np.arange(stop))
+        total = math.fsum(block)
+        if stop == self.longest or (block.size and block[-1] < 1e-15):
+            return total
+        rest, _ = quad(lambda x: 1.0 - float(self.frozen.cdf(x)), stop + 0.5, math.inf)
+        return total + float(rest)
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         g = whole(rounds)

@@ -30,6 +30,10 @@ class Geometric(DelayLaw):
     def longest(self) -> float:
         return math.inf if self.mean > 0.0 else 0
 
+    @property
+    def expected(self) -> float:
+        return self.mean
+
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         g = whole(rounds)
         if self.mean == 0.0:

@@ -28,6 +28,18 @@ class LogNormal(DelayLaw):
     median: Positive
     sigma: Positive
 
+    @property
+    def expected(self) -> float:
+        """The sum of P(X >= g) over g = 1, 2, ...: the first ones added up, the rest as an integral from the middle of
+        a step on."""
+        start = 100_000
+        z = (np.log(np.arange(1.0, start)) - math.log(self.median)) / self.sigma
+        edge = start - 0.5
+        above = (math.log(self.median) - math.log(edge)) / self.sigma
+        mean = math.log(self.median) + self.sigma**2 / 2.0
+        rest = math.exp(min(mean, 700.0)) * ndtr(above + self.sigma) - edge * ndtr(above)
+        return math.fsum(ndtr(-z)) + max(float(rest), 0.0)
+
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         edge = np.maximum(whole(rounds) + 1.0, 0.0)
         with np.errstate(divide="ignore"):

@@ -60,6 +60,10 @@ class Mixture(DelayLaw):
     def longest(self) -> float:
         return max(law.longest for _, law in self._present)
 
+    @property
+    def expected(self) -> float:
+        return math.fsum(weight * law.expected for weight, law in self._present)
+
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         total = np.zeros(np.shape(rounds))
         rest = np.zeros(np.shape(rounds))  # what rounding took away: ten parts of 0.1 have the sum 1

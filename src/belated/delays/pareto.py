@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import zeta
 
 from belated.delays.base import DelayLaw, check_level, delay_law, whole
 from belated.domains import Positive
@@ -27,6 +28,14 @@ class Pareto(DelayLaw):
 
     alpha: Positive
     scale: Positive = 1.0
+
+    @property
+    def expected(self) -> float:
+        """The sum of P(X >= g) over g = 1, 2, ...: 1 up to the scale, then a Hurwitz zeta function."""
+        if self.alpha <= 1.0:
+            return math.inf
+        sure = math.floor(self.scale)
+        return float(sure + self.scale**self.alpha * zeta(self.alpha, sure + 1))
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         edge = np.maximum((whole(rounds) + 1.0) / self.scale, 1.0)  # floor(X) <= g exactly if X < g + 1

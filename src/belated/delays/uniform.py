@@ -35,6 +35,10 @@ class Uniform(DelayLaw):
     def longest(self) -> float:
         return self.high
 
+    @property
+    def expected(self) -> float:
+        return (self.low + self.high) / 2.0
+
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.clip((whole(rounds) - self.low + 1.0) / (self.high - self.low + 1.0), 0.0, 1.0)
 

@@ -1,0 +1,202 @@
+"""Earlier bounds, and the paper's Table 1 with the user's own numbers.
+
+Table 1 leaves out constants and factors ln K, and so do these: they are orders, good for a comparison with each other.
+The regret without delays is R_MAB = sum over i != i* of ln T / gap_i throughout."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from belated.delays import Fixed, PacketLoss, Pareto
+from belated.domains import Domain
+from belated.errors import InvalidParameter
+from belated.problem import Problem
+from belated.theory.bound import Bound, check_horizon, check_independent, check_problem, number
+from belated.theory.minimise import Array, Shares, over, smallest_delay
+
+_ALPHA = Domain(0, math.inf, open_low=True)
+
+
+def without_delays(problem: Problem, horizon: int) -> float:
+    """R_MAB = sum over i != i* of ln T / gap_i, the order of the regret without delays.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Fixed
+    >>> from belated.rewards import Bernoulli
+    >>> round(without_delays(Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(0)), 10_000), 2)
+    46.05
+    """
+    gaps = check_problem(problem).gaps
+    return float((math.log(check_horizon(horizon)) / gaps[gaps > 0.0]).sum())
+
+
+def joulani(problem: Problem, horizon: int) -> Bound:
+    """Joulani, György, Szepesvári (2013), for UCB: R_MAB + sum over the arms of E[D_i]; K E[D] where all delays have
+    one law. Infinite where an expected delay is.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Geometric, Pareto
+    >>> from belated.rewards import Bernoulli
+    >>> arms = [Bernoulli(0.6), Bernoulli(0.4)]
+    >>> round(joulani(Problem(arms, Geometric(100)), 10_000).value), joulani(Problem(arms, Pareto(1.0)), 10_000).value
+    (246, inf)
+    """
+    check_independent(check_problem(problem), "joulani")
+    learning = without_delays(problem, horizon)
+    delays = math.fsum(problem.delay_law(arm).expected for arm in range(problem.arms))
+    return Bound(
+        "Joulani et al.",
+        "Joulani, György, Szepesvári (2013)",
+        learning + delays,
+        {"learning": learning, "expected delays": delays},
+        statement=f"R = O(R_MAB + sum of E[D_i]) = {number(learning)} + {number(delays)} = {number(learning + delays)}",
+    )
+
+
+def dudik(problem: Problem, horizon: int) -> Bound:
+    """Dudik et al. (2011), for one fixed delay d: sqrt(T K) + sqrt(K) d.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Fixed
+    >>> from belated.rewards import Bernoulli
+    >>> round(dudik(Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(100)), 10_000).value)
+    283
+    """
+    check_independent(check_problem(problem), "dudik")
+    delay = _fixed(problem)
+    if delay is None:
+        raise InvalidParameter(
+            "dudik is about one fixed delay for all arms, and these delays are not; joulani(problem, horizon) takes "
+            "any."
+        )
+    learning = math.sqrt(check_horizon(horizon) * problem.arms)
+    waiting = math.sqrt(problem.arms) * delay
+    return Bound(
+        "Dudik et al.",
+        "Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin, Zhang (2011)",
+        learning + waiting,
+        {"learning": learning, "waiting": waiting},
+        statement=(
+            f"R = O(sqrt(T K) + sqrt(K) d) = {number(learning)} + {number(waiting)} = {number(learning + waiting)}"
+        ),
+    )
+
+
+def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
+    """Gael (Manegueu), Vernade, Carpentier, Valko (2020), for delays whose distribution function is at least that of a
+    Pareto law with exponent ``alpha``, P(D <= g) >= 1 - g^-alpha for g = 1, 2, ...: R_MAB + sum over i != i* of
+    (8 / gap_i)^((1 - alpha) / alpha).
+
+    The condition is checked up to the horizon. A fixed delay above 1 does not fulfil it, whatever alpha is.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Pareto
+    >>> from belated.rewards import Bernoulli
+    >>> round(manegueu(Problem([Bernoulli(0.6), Bernoulli(0.4)], Pareto(0.5)), 10_000, 0.5).value)
+    86
+    """
+    check_independent(check_problem(problem), "manegueu")
+    exponent = float(_ALPHA.check("manegueu", "alpha", alpha) or 0.0)
+    horizon = check_horizon(horizon)
+    g = np.unique(np.geomspace(1.0, max(horizon, 1), 2000).round())
+    for arm in range(problem.arms):
+        short = problem.delay_cdf(arm, g) < 1.0 - g**-exponent - 1e-12
+        if np.any(short):
+            first = g[np.argmax(short)]
+            raise InvalidParameter(
+                f"manegueu with alpha={alpha:g} needs P(D <= g) >= 1 - g^-alpha, and for arm {arm} it fails at g = "
+                f"{first:,.0f}; give a smaller alpha, or use a bound without this assumption, such as joulani."
+            )
+    gaps = problem.gaps[problem.gaps > 0.0]
+    learning = without_delays(problem, horizon)
+    waiting = float(((8.0 / gaps) ** ((1.0 - exponent) / exponent)).sum())
+    return Bound(
+        "Manegueu et al.",
+        "Gael, Vernade, Carpentier, Valko (2020)",
+        learning + waiting,
+        {"learning": learning, "waiting": waiting},
+        statement=(
+            f"R = O(R_MAB + sum of (8/gap_i)^((1 - alpha)/alpha)) = {number(learning)} + {number(waiting)} = "
+            f"{number(learning + waiting)}"
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of Table 1: the setting, what was known, what the paper shows. None where the setting is another one."""
+
+    setting: str
+    previous: dict[str, float] | None
+    paper: dict[str, float] | None
+
+
+def table(problem: Problem, horizon: int) -> list[Row]:
+    """The paper's Table 1 with the numbers of a problem: constants and factors ln K left out on both sides.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Fixed
+    >>> from belated.rewards import Bernoulli
+    >>> for row in table(Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(100)), 10_000)[:2]:
+    ...     print(row.setting, {name: round(value) for name, value in (row.paper or {}).items()})
+    general, reward-independent {'min over q of R_MAB/q + d(q)': 146}
+    fixed delay {'R_MAB + d': 146}
+    """
+    check_problem(problem)
+    horizon = check_horizon(horizon)
+    mab = without_delays(problem, horizon)
+    independent = not problem.reward_dependent
+    rows = [Row("general, reward-independent", None, None), Row("fixed delay", None, None)]
+    rows += [Row("Pareto delay", None, None), Row("packet loss", None, None)]
+    if independent:
+        rows[0] = Row(
+            rows[0].setting,
+            {"R_MAB + K E[D]": joulani(problem, horizon).value},
+            {"min over q of R_MAB/q + d(q)": _best_quantile(problem, mab)},
+        )
+        delay = _fixed(problem)
+        if delay is not None:
+            previous = {
+                "R_MAB + K d": mab + problem.arms * delay,
+                "sqrt(TK) + sqrt(K) d": dudik(problem, horizon).value,
+            }
+            rows[1] = Row(rows[1].setting, previous, {"R_MAB + d": mab + delay})
+        alphas = [law.alpha if isinstance(law, Pareto) and law.scale == 1.0 else None for law in problem.delays]
+        known = [alpha for alpha in alphas if alpha is not None]
+        if len(known) == problem.arms:
+            smallest = min(known)
+            previous = {"R_MAB + sum of (8/gap)^((1-alpha)/alpha)": manegueu(problem, horizon, smallest).value}
+            rows[2] = Row(rows[2].setting, previous, {"R_MAB + 2^(1/alpha)": mab + 2.0 ** (1.0 / smallest)})
+        seen = [law.observed for law in problem.delays if isinstance(law, PacketLoss)]
+        if len(seen) == problem.arms:
+            p = min(seen)
+            rows[3] = Row(
+                rows[3].setting,
+                {"(1 - p) T": (1.0 - p) * horizon},
+                {"R_MAB / p": mab / p if p > 0.0 else math.inf},
+            )
+    gaps = problem.gaps[problem.gaps > 0.0]
+    level = 1.0 - float(gaps.min()) if gaps.size else 1.0
+    longest = max(problem.delay_quantile(arm, level) for arm in range(problem.arms))
+    rows.append(Row("general, reward-dependent", None, {"R_MAB + d(1 - gap_min)": mab + longest}))
+    return rows
+
+
+def _best_quantile(problem: Problem, mab: float) -> float:
+    """min over q of R_MAB / q + max over the arms of d_i(q)."""
+    shares = Shares([problem.delay_law(arm) for arm in range(problem.arms)])
+
+    def common(d: Array) -> Array:
+        return np.asarray(shares(np.repeat(d[:, None], problem.arms, axis=1)).min(axis=1))
+
+    d = smallest_delay(lambda d: over(np.array([mab]), common(d)[:, None]), 1.0)
+    return math.inf if math.isinf(d) else mab / float(common(np.array([d]))[0]) + d
+
+
+def _fixed(problem: Problem) -> float | None:
+    """The one fixed delay of all arms, if that is what they have."""
+    delays = {law.rounds if isinstance(law, Fixed) else None for law in problem.delays}
+    return delays.pop() if len(delays) == 1 else None

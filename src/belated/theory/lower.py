@@ -1,0 +1,244 @@
+"""The paper's lower bounds (Theorems 1, 4 and 6) and the instances that prove them, ready to simulate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from belated.delays import ByReward, Fixed, Mixture, Never
+from belated.delays.base import DelayLaw
+from belated.domains import Domain
+from belated.errors import InvalidParameter
+from belated.problem import Family, Problem
+from belated.rewards import Bernoulli, Categorical, Constant
+from belated.rewards.base import RewardLaw
+from belated.theory.bound import Bound, check_horizon, number
+
+_ARMS = Domain(2, 10**7, whole=True)
+_ROUNDS = Domain(0, 2**53, whole=True)
+_LEVEL = Domain(0, 1, open_low=True)
+_EXPONENT = Domain(0, 1, open_high=True)
+_SMALL = Domain(0, 0.5, open_low=True, open_high=True)
+_QUARTER = Domain(0, 0.25)
+_CONSTANT = Domain(0, math.inf, open_low=True)
+_HALF = Domain(0, 0.5, open_low=True)
+
+
+def _checked(domain: Domain, where: str, name: str, value: float) -> float:
+    return float(domain.check(where, name, value) or 0.0)
+
+
+# ---- Theorem 1 ----
+
+
+def ucb_hard_instance(arms: int, delay: int, *, epsilon: float = 0.0) -> Problem:
+    """Theorem 1: under a fixed delay d >= K, UCB's regret on this problem is of the order K d.
+
+    The last arm has mean 1, the others 1/2. In the first round over the arms about half of the others give 1 and tie
+    with the best arm's index; each of them is then pulled for d rounds, one after the other, before its second answer
+    lowers it. The best arm comes last in the order that breaks ties (the paper asks for the second half), so all of
+    them come before it.
+
+    ``epsilon`` > 0 gives the variant of the paper's remark: the rewards of all arms but the first are multiplied by 1 -
+    epsilon, so that the first arm stays ahead until its second answer whatever the rule for ties.
+
+    >>> problem = ucb_hard_instance(4, 100)
+    >>> problem.means.tolist(), problem.delays[0]
+    ([0.5, 0.5, 0.5, 1.0], Fixed(rounds=100))
+    """
+    count = int(_checked(_ARMS, "ucb_hard_instance", "arms", arms))
+    wait = Fixed(int(_checked(_ROUNDS, "ucb_hard_instance", "delay", delay)))
+    if epsilon == 0.0:
+        rewards: list[RewardLaw] = [*([Bernoulli(0.5)] * (count - 1)), Constant(1.0)]
+        return Problem(rewards, wait)
+    top = 1.0 - _checked(_SMALL, "ucb_hard_instance", "epsilon", epsilon)
+    scaled = Categorical([0.0, top], [0.5, 0.5])
+    return Problem([Bernoulli(0.5), *([scaled] * (count - 2)), Constant(top)], wait)
+
+
+# ---- Theorem 4 ----
+
+
+def lower_bound_independent(
+    gaps: Sequence[float], q: float, delay: int, horizon: int, alpha: float, *, constant: float = 1.0
+) -> Bound:
+    """Theorem 4: what no algorithm with regret at most ``constant`` T^``alpha`` on every instance can beat on
+    :func:`independent_hard_instance`, with its arms in the worst order.
+
+    ``forms["finite"]`` is the appendix's corollary, true for every T,
+
+        R_T >= 1/64 (sum over gaps > 0 of ((1 - alpha) ln T - 2 ln(32 C / (q gap)) - 4) / (q gap))^+ + 1/2 mean(gap) d,
+
+    and ``forms["asymptotic"]`` the theorem,
+
+        R_T >= 1/128 sum over gaps > 0 of (1 - alpha) ln T / (q gap) + 1/2 mean(gap) d,
+
+    which the first implies from T >= exp(8 / (1 - alpha) (ln(32 C / (q smallest gap)) + 1)) on. The bound is the larger
+    of those that hold at this T. The positive part is ours: the regret is at least its second half in any case, so a
+    sum below 0 need not be subtracted.
+
+    >>> bound = lower_bound_independent([0.0, 0.25, 0.25], q=0.5, delay=400, horizon=10_000, alpha=0.5)
+    >>> {name: round(part, 1) for name, part in bound.terms.items()}
+    {'learning': 0.0, 'waiting': 33.3}
+    """
+    where = "lower_bound_independent"
+    sizes = _gaps(gaps, where)
+    share = _checked(_LEVEL, where, "q", q)
+    wait = _checked(_ROUNDS, where, "delay", delay)
+    exponent = _checked(_EXPONENT, where, "alpha", alpha)
+    c = _checked(_CONSTANT, where, "constant", constant)
+    rounds = check_horizon(horizon)
+    if wait > rounds:
+        raise InvalidParameter(f"{where}: delay is {delay} and horizon {horizon}; the theorem needs delay <= horizon.")
+    log_t = math.log(rounds)
+    positive = sizes[sizes > 0.0]
+    waiting = 0.5 * float(sizes.mean()) * wait
+    parts = ((1.0 - exponent) * log_t - 2.0 * np.log(32.0 * c / (share * positive)) - 4.0) / (share * positive)
+    finite = max(float(parts.sum()) / 64.0, 0.0)
+    limit = float(((1.0 - exponent) * log_t / (share * positive)).sum()) / 128.0
+    forms = {
+        "finite": _lower("Theorem 4, finite form", finite, waiting, "holds for every T"),
+        "asymptotic": _lower("Theorem 4", limit, waiting, "holds for T large enough"),
+    }
+    enough = (
+        8.0 / (1.0 - exponent) * (math.log(32.0 * c / (share * float(positive.min()))) + 1.0) if positive.size else 0.0
+    )
+    holding = list(forms.values()) if log_t >= enough else [forms["finite"]]
+    largest = max(holding, key=lambda bound: bound.value)
+    return Bound(
+        "any algorithm",
+        largest.source,
+        largest.value,
+        largest.terms,
+        (share,),
+        (wait,),
+        f"{largest.statement}; the asymptotic form holds from T = e^{enough:.3g} on",
+        forms,
+    )
+
+
+def independent_hard_instance(
+    gaps: Sequence[float], q: float, delay: int, *, rng: np.random.Generator | None = None
+) -> Problem:
+    """Theorem 4's instance: Bernoulli arms with means 1/2 - gap; feedback after ``delay`` rounds with probability
+    ``q``, else never.
+
+    The theorem speaks of the worst order of the gaps. With ``rng`` the order is drawn; :func:`independent_hard_family`
+    draws it anew for each run of a simulation, and the average over the orders is what no algorithm can beat.
+
+    >>> problem = independent_hard_instance([0.0, 0.25], q=0.5, delay=400)
+    >>> problem.means.tolist(), problem.delay_quantile(0, 0.5), problem.delay_quantile(0, 0.51)
+    ([0.5, 0.25], 400, inf)
+    """
+    where = "independent_hard_instance"
+    sizes = _gaps(gaps, where)
+    share = _checked(_LEVEL, where, "q", q)
+    wait = Fixed(int(_checked(_ROUNDS, where, "delay", delay)))
+    law: DelayLaw = wait if share == 1.0 else Mixture([(share, wait), (1.0 - share, Never())])
+    if rng is not None:
+        sizes = rng.permutation(sizes)
+    return Problem([Bernoulli(0.5 - float(gap)) for gap in sizes], law)
+
+
+def independent_hard_family(gaps: Sequence[float], q: float, delay: int) -> Family:
+    """:func:`independent_hard_instance` with the order of its arms drawn for each run."""
+    independent_hard_instance(gaps, q, delay)  # errors come at once
+
+    def family(rng: np.random.Generator) -> Problem:
+        return independent_hard_instance(gaps, q, delay, rng=rng)
+
+    return family
+
+
+# ---- Theorem 6 ----
+
+
+def lower_bound_dependent(
+    gap: float, delay: int, horizon: int, alpha: float | None = None, *, constant: float = 1.0
+) -> Bound:
+    """Theorem 6: on one of the two problems of :func:`dependent_hard_pair`, every learner's regret is at least 1/2 gap
+    delay.
+
+    With ``alpha``, for a learner with regret at most ``constant`` T^alpha on every instance, it is also at least what
+    it takes to tell two arms apart without delays, 1/32 ((1 - alpha) ln T - ln(8 C / gap))^+ / gap (the appendix's
+    Lemma, with its positive part), and so at least half the sum of the two: ``terms``. The last line of the paper's
+    proof prints 1/4 d where 1/4 gap d follows.
+
+    >>> lower_bound_dependent(0.1, 2000, 10_000).value
+    100.0
+    """
+    where = "lower_bound_dependent"
+    size = _checked(_HALF, where, "gap", gap)
+    wait = _checked(_ROUNDS, where, "delay", delay)
+    rounds = check_horizon(horizon)
+    if wait > rounds:
+        raise InvalidParameter(f"{where}: delay is {delay} and horizon {horizon}; the theorem needs delay <= horizon.")
+    waiting = 0.5 * size * wait
+    first = _lower("Theorem 6", 0.0, waiting, "1/2 gap d, for every learner")
+    if alpha is None:
+        return first
+    exponent = _checked(_EXPONENT, where, "alpha", alpha)
+    c = _checked(_CONSTANT, where, "constant", constant)
+    learning = max(((1.0 - exponent) * math.log(rounds) - math.log(8.0 * c / size)) / (32.0 * size), 0.0)
+    both = _lower("Theorem 6, second part", learning / 2.0, waiting / 2.0, "half the sum of the two parts")
+    forms = {"waiting": first, "both": both}
+    largest = max(forms.values(), key=lambda bound: bound.value)
+    return Bound(largest.name, largest.source, largest.value, largest.terms, statement=largest.statement, forms=forms)
+
+
+def dependent_hard_pair(gap: float, delay: int) -> tuple[Problem, Problem]:
+    """Theorem 6's two problems (I1, I2), which no learner can tell apart before the end of round ``delay``.
+
+    Arm 0 has mean 1/2 in both. Arm 1 has mean 1/2 - gap in I1 and 1/2 + gap in I2. Feedback comes at once or after
+    ``delay`` rounds. In I1 a failure of arm 1 is late with probability 4 gap / (1 + 2 gap), in I2 a success is: so in
+    both an answer comes at once with probability 1 - 2 gap, and is then 0 or 1 with probability 1/2 each.
+
+    Arm 0 is late with probability 2 gap, whatever its reward. The paper's text has 1 - 2 gap there; but its proof needs
+    that "both arms in both instances have the same probability (2 gap) to be delayed", and so does its footnote. By the
+    paper's own definition d(1 - 2 gap) is then 0, as exactly that share comes at once, and d(q) = delay for every q
+    just above it.
+
+    >>> one, two = dependent_hard_pair(0.1, 2000)
+    >>> one.means.round(3).tolist(), two.means.round(3).tolist()
+    ([0.5, 0.4], [0.5, 0.6])
+    >>> one.delay_quantile(1, 0.79), one.delay_quantile(1, 0.81)
+    (0, 2000)
+    """
+    where = "dependent_hard_pair"
+    size = _checked(_HALF, where, "gap", gap)
+    late = Fixed(int(_checked(_ROUNDS, where, "delay", delay)))
+    at_once = Fixed(0)
+    sometimes = _either(4.0 * size / (1.0 + 2.0 * size), late, at_once)
+    neutral = _either(2.0 * size, late, at_once)
+    one = ByReward({0.0: sometimes, 1.0: at_once})
+    two = ByReward({0.0: at_once, 1.0: sometimes})
+    return (
+        Problem([Bernoulli(0.5), Bernoulli(0.5 - size)], [neutral, one]),
+        Problem([Bernoulli(0.5), Bernoulli(0.5 + size)], [neutral, two]),
+    )
+
+
+def _either(probability: float, law: DelayLaw, other: DelayLaw) -> DelayLaw:
+    return law if probability == 1.0 else Mixture([(probability, law), (1.0 - probability, other)])
+
+
+def _gaps(gaps: Sequence[float], where: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Gaps in [0, 1/4], one of them 0."""
+    if isinstance(gaps, str) or not isinstance(gaps, Sequence | np.ndarray) or len(gaps) == 0:
+        raise InvalidParameter(f"{where}: gaps are {gaps!r}; give a list of numbers in [0, 1/4], one of them 0.")
+    sizes = np.array([_checked(_QUARTER, where, f"gaps[{place}]", gap) for place, gap in enumerate(gaps)])
+    if not np.any(sizes == 0.0):
+        raise InvalidParameter(f"{where}: gaps are {list(gaps)!r}; one of them, the best arm's, must be 0.")
+    return sizes
+
+
+def _lower(source: str, learning: float, waiting: float, when: str) -> Bound:
+    return Bound(
+        "any algorithm",
+        source,
+        learning + waiting,
+        {"learning": learning, "waiting": waiting},
+        statement=f"R >= {number(learning)} + {number(waiting)} = {number(learning + waiting)} ({when})",
+    )

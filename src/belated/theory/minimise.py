@@ -1,0 +1,199 @@
+"""The exact minimum over quantiles.
+
+Every bound of the paper with free quantiles is a sum of terms A / q and a multiple of delays d(q). Two remarks make its
+minimum a search over whole numbers. First, d(q) <= d holds exactly if q <= F(d), where F is the distribution function:
+among all q with d(q) <= d the largest, F(d), is the best, since A / q falls in q. So quantiles may be replaced by whole
+delays d, and q by F(d); only the jumps of F matter, as between two of them F(d) stays and d grows. Second, once the
+largest of several weighted delays is fixed, each arm may take the longest delay that fits below it: its q grows and the
+maximum does not. What is left is one number (the maximum), or two where the best arm's delay enters as well.
+
+In these numbers the learning terms only fall and the waiting term only grows. So on an interval (a box) no value is
+below "learning at the upper end plus waiting at the lower end", and whole intervals are ruled out by one comparison
+with the best value found. What remains is split until the learning terms no longer change within it; its lower end is
+then the best of it. This is branch and bound: nothing is left to a grid, and the result is the minimum up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays.base import DelayLaw
+from belated.delays.fixed import Fixed
+from belated.errors import InvalidParameter
+
+Array = npt.NDArray[np.float64]
+
+ROUNDING = 1e-13
+"""Relative difference of two values that are taken for one."""
+SPLIT = 8
+"""Into how many parts an interval is split."""
+MOST_BOXES = 4_000_000
+"""Boxes that are looked at before the search is given up."""
+
+
+class Shares:
+    """P(D_i <= d) of several arms at once; arms with equal laws are asked together."""
+
+    def __init__(self, laws: Sequence[DelayLaw]) -> None:
+        self.laws = tuple(laws)
+        groups: dict[DelayLaw, list[int]] = {}
+        for arm, law in enumerate(laws):
+            groups.setdefault(law, []).append(arm)
+        self._groups = [(law, np.array(arms)) for law, arms in groups.items()]
+
+    def __call__(self, delays: Array) -> Array:
+        """F_i(delays[..., i]); 0 where the delay is negative."""
+        shares = np.zeros(delays.shape)
+        for law, arms in self._groups:
+            at = delays[..., arms]
+            shares[..., arms] = np.where(at >= 0.0, law.cdf(np.maximum(at, 0.0)), 0.0)
+        return shares
+
+    def shortest(self, delays: Array) -> Array:
+        """The smallest delays with the same shares: the jumps of F_i at which the shares are reached."""
+        aim = self(delays)
+        low, high = np.full(delays.shape, -1.0), np.asarray(delays, np.float64)
+        while np.any(high - low > 1.0):
+            middle = np.floor((low + high) / 2.0)
+            enough = self(middle) >= aim
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return high
+
+
+def over(weights: Array, shares: Array) -> Array:
+    """Sum of weights / shares over the last axis; infinite where a share with a weight is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(weights > 0.0, weights / shares, 0.0)
+    return np.asarray(parts.sum(axis=-1))
+
+
+def smallest_delay(learning: Callable[[Array], Array], slope: float) -> float:
+    """The whole number d >= 0 at which learning(d) + slope d is smallest, the first of equals; infinite if it never is
+    finite.
+
+    ``learning`` falls with d; it is given an array and returns one.
+    """
+    top = _where_finite(learning)
+    if top is None:
+        return np.inf
+    values = learning(np.array([0.0, top])) + slope * np.array([0.0, top])
+    best, place = float(values.min()), float([0.0, top][int(values.argmin())])
+    low, high = np.array([0.0]), np.array([max(np.ceil(best / slope), 1.0)])
+    at_low, at_high = learning(low), learning(high)
+    while low.size:
+        cuts = np.unique(np.floor(low[:, None] + (high - low)[:, None] * np.arange(1, SPLIT) / SPLIT))
+        points, first = np.unique(np.concatenate([low, high, cuts]), return_index=True)
+        known = np.concatenate([at_low, at_high, learning(cuts)])[first]
+        totals = known + slope * points
+        if totals.min() < best:
+            best, place = float(totals.min()), float(points[int(totals.argmin())])
+        open_ = _open_intervals(low, high, points)
+        a, b = points[:-1][open_], points[1:][open_]
+        at_a, at_b = known[:-1][open_], known[1:][open_]
+        keep = (at_b + slope * a < best * (1.0 - ROUNDING)) & (b - a > 1.0) & (at_b < at_a)
+        low, high, at_low, at_high = a[keep], b[keep], at_a[keep], at_b[keep]
+    return place
+
+
+def _open_intervals(low: Array, high: Array, points: Array) -> npt.NDArray[np.bool_]:
+    """Which gaps between neighbouring points lie within one of the intervals, which are apart and ascending."""
+    place = np.searchsorted(low, points[:-1], side="right") - 1
+    return (place >= 0) & (points[1:] <= high[np.maximum(place, 0)])
+
+
+def _where_finite(learning: Callable[[Array], Array]) -> float | None:
+    """Some d at which learning(d) is finite, if there is one."""
+    for d in (0.0, *(2.0**k for k in range(1000))):
+        if np.isfinite(learning(np.array([d]))[0]):
+            return d
+    return None
+
+
+def smallest_largest(shares: Shares, weights: Array, scale: Array, slope: float) -> Array | None:
+    """The delays d that make sum of weights_i / F_i(d_i) + slope max d_i scale_i smallest; None if nothing makes it
+    finite."""
+    found = smallest_pair(shares, weights, scale, Fixed(0), 0.0, slope)
+    return None if found is None else found[1]
+
+
+def smallest_pair(
+    shares: Shares, weights: Array, scale: Array, best: DelayLaw, best_weight: float, slope: float
+) -> tuple[float, Array] | None:
+    """(x, d): the best arm's delay and the others', that make
+
+        sum of weights_i / F_i(d_i) + best_weight / F(x) + slope max (d_i + x) scale_i
+
+    smallest; None if nothing makes it finite. The search is over x and the maximum M: for both given, d_i is the
+    largest whole number with (d_i + x) scale_i <= M."""
+    own = Shares([best])
+
+    def fitting(x: Array, m: Array) -> Array:
+        return np.floor(m[..., None] / scale * (1.0 + 1e-14) + 1e-9 - x[..., None])
+
+    def learning(x: Array, m: Array, x_own: Array) -> Array:
+        return over(weights, shares(fitting(x, m))) + over(np.array([best_weight]), own(x_own[..., None]))
+
+    def start() -> tuple[float, float, float] | None:
+        grid = np.concatenate([[0.0], 2.0 ** np.arange(0, 1000, 1.0)])
+        x_ends = grid[np.isfinite(over(np.array([1.0]), own(grid[:, None])))]
+        if x_ends.size == 0:
+            return None
+        found = None
+        for x in x_ends[:64]:
+            m = (x + grid) * scale.max()
+            values = learning(np.full(m.shape, x), m, np.full(m.shape, x)) + slope * m
+            place = int(values.argmin())
+            if np.isfinite(values[place]) and (found is None or values[place] < found[0]):
+                found = float(values[place]), float(x), float(m[place])
+        return found
+
+    begun = start()
+    if begun is None:
+        return None
+    value, x_best, m_best = begun
+    m_top = value / slope
+    boxes = np.array([[0.0, np.floor(m_top / scale.max()), 0.0, m_top]])
+    looked = 0
+    while boxes.size:
+        looked += len(boxes)
+        if looked > MOST_BOXES:
+            raise InvalidParameter(
+                "the minimum over the quantiles was not found: the delay laws have too many values near it. Round the "
+                "delays to fewer values."
+            )
+        x1, x2, m1, m2 = boxes.T
+        totals = learning(x1, m2, x1) + slope * m2
+        place = int(totals.argmin())
+        if totals[place] < value:
+            value, x_best, m_best = float(totals[place]), float(x1[place]), float(m2[place])
+        ahead = learning(x1, m2, x2)
+        keep = ahead + slope * m1 < value * (1.0 - ROUNDING)
+        same = (learning(x1, m1, x1) <= ahead) | (m2 - m1 <= ROUNDING * m2)
+        at_corner = learning(x1, m1, x1) + slope * m1
+        if np.any(same & keep):
+            corner = np.where(same & keep, at_corner, np.inf)
+            place = int(corner.argmin())
+            if corner[place] < value:
+                value, x_best, m_best = float(corner[place]), float(x1[place]), float(m1[place])
+        boxes = _split(boxes[keep & ~same], own)
+    d = fitting(np.array(x_best), np.array(m_best))
+    return float(own.shortest(np.array([x_best]))[0]), shares.shortest(d)
+
+
+def _split(boxes: Array, own: Shares) -> Array:
+    """Each box in two: across the best arm's delay where that changes its share, and across the maximum."""
+    x1, x2, m1, m2 = boxes.T
+    flat = own(x1[:, None])[:, 0] >= own(x2[:, None])[:, 0]
+    x2 = np.where(flat, x1, x2)
+    middle = np.floor((x1 + x2) / 2.0)
+    half = (m1 + m2) / 2.0
+    parts = []
+    for left, right in ((x1, middle), (np.minimum(middle + 1.0, x2), x2)):
+        for low, high in ((m1, half), (half, m2)):
+            parts.append(np.stack([left, right, low, high], axis=1))
+    whole = np.stack([x1, x2], axis=1)
+    wide = whole[:, 1] > whole[:, 0]
+    return np.concatenate([parts[0], parts[1], parts[2][wide], parts[3][wide]])

@@ -1,0 +1,262 @@
+"""The paper's upper bounds on the regret: Theorems 2, 3 and 5, and the order of Optimistic-UCB."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from belated.problem import Problem
+from belated.theory.bound import Bound, check_horizon, check_independent, check_problem, number
+from belated.theory.minimise import Array, Shares, over, smallest_delay, smallest_largest, smallest_pair
+
+
+def successive_elimination(problem: Problem, horizon: int) -> Bound:
+    """Theorem 2: the regret of SE with c = ln T under delays that do not depend on the reward.
+
+    With a quantile q_i for each arm, whichever are best,
+
+        R_T <= sum over i != i* of (40 ln T / gap_i) (1/q_i + 1/q_i*)
+               + ln K max over i != i* of (d_i(q_i) + d_i*(q_i*)) gap_i,
+
+    and with one quantile q for all,
+
+        R_T <= sum over i != i* of 325 ln T / (q gap_i) + 4 max over i of d_i(q).
+
+    Both are in ``forms``; the bound is the smaller. Arms with gap 0 add nothing: their pulls cost nothing, and the
+    proof compares an arm with i* alone. Where several arms are best, i* is the one with the smaller bound.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Fixed
+    >>> from belated.rewards import Bernoulli
+    >>> bound = successive_elimination(Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(200)), 10_000)
+    >>> {name: round(part) for name, part in bound.terms.items()}, bound.quantiles
+    ({'learning': 3684, 'waiting': 55}, (1.0, 1.0))
+    """
+    check_independent(check_problem(problem), "successive_elimination (Theorem 2)")
+    log_t = math.log(check_horizon(horizon))
+    worse, best = _arms(problem)
+    if not worse:
+        return _nothing("SE", "Theorem 2")
+    forms = {
+        "per arm": min((_per_arm(problem, worse, star, log_t) for star in best), key=lambda bound: bound.value),
+        "single": min((_single(problem, worse, star, log_t) for star in best), key=lambda bound: bound.value),
+    }
+    smaller = min(forms.values(), key=lambda bound: bound.value)
+    return Bound(
+        smaller.name,
+        smaller.source,
+        smaller.value,
+        smaller.terms,
+        smaller.quantiles,
+        smaller.delays,
+        smaller.statement,
+        forms,
+    )
+
+
+def _per_arm(problem: Problem, worse: list[int], star: int, log_t: float) -> Bound:
+    gaps = problem.gaps[worse]
+    weights = 40.0 * log_t / gaps
+    shares = Shares([problem.delay_law(arm) for arm in worse])
+    law = problem.delay_law(star)
+    log_k = math.log(problem.arms)
+    found = smallest_pair(shares, weights, gaps, law, float(weights.sum()), log_k)
+    source = "Theorem 2, a quantile for each arm"
+    if found is None:
+        return _unbounded("SE", source, ("learning",))
+    d_star, d = found
+    q_star = float(law.cdf(d_star))
+    q = shares(d)
+    learning = float((weights * (1.0 / q + 1.0 / q_star)).sum())
+    waiting = log_k * float(((d + d_star) * gaps).max())
+    return Bound(
+        "SE",
+        source,
+        learning + waiting,
+        {"learning": learning, "waiting": waiting},
+        *_placed(problem.arms, worse, q, d, {star: (q_star, d_star)}),
+        statement=(
+            f"R <= sum of 40 ln T / gap (1/q_i + 1/q_best) + ln K max (d_i(q_i) + d_best(q_best)) gap = "
+            f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with q_best = {q_star:.4g} "
+            f"(d = {d_star:,.0f}) and q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
+        ),
+    )
+
+
+def _single(problem: Problem, worse: list[int], star: int, log_t: float) -> Bound:
+    arms = [*worse, star]
+    shares = Shares([problem.delay_law(arm) for arm in arms])
+    weight = float((325.0 * log_t / problem.gaps[worse]).sum())
+
+    def common(d: Array) -> Array:
+        return np.asarray(shares(np.repeat(d[:, None], len(arms), axis=1)).min(axis=1))
+
+    d = smallest_delay(lambda d: over(np.array([weight]), common(d)[:, None]), 4.0)
+    source = "Theorem 2, one quantile for all"
+    if math.isinf(d):
+        return _unbounded("SE", source, ("learning",))
+    q = float(common(np.array([d]))[0])
+    learning, waiting = weight / q, 4.0 * d
+    return Bound(
+        "SE",
+        source,
+        learning + waiting,
+        {"learning": learning, "waiting": waiting},
+        (q,),
+        (d,),
+        f"R <= sum of 325 ln T / (q gap) + 4 max d_i(q) = {number(learning)} + {number(waiting)} = "
+        f"{number(learning + waiting)}, with q = {q:.4g} (d = {d:,.0f})",
+    )
+
+
+def phased_elimination(problem: Problem, horizon: int) -> Bound:
+    """Theorem 3: the regret of PSE with c = ln T under delays that do not depend on the reward,
+
+        R_T <= sum over i != i* of 290 ln T / (q_i gap_i) + ln T ln K max over i != i* of d_i(q_i) gap_i,
+
+    whichever quantiles are best. The best arm's delay does not occur.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Fixed, PacketLoss
+    >>> from belated.rewards import Bernoulli
+    >>> bound = phased_elimination(Problem([Bernoulli(0.6), Bernoulli(0.4)], [PacketLoss(0.01), Fixed(0)]), 10_000)
+    >>> round(bound.value), bound.quantiles
+    (13355, (nan, 1.0))
+    """
+    check_independent(check_problem(problem), "phased_elimination (Theorem 3)")
+    log_t = math.log(check_horizon(horizon))
+    worse, _ = _arms(problem)
+    if not worse:
+        return _nothing("PSE", "Theorem 3")
+    gaps = problem.gaps[worse]
+    weights = 290.0 * log_t / gaps
+    shares = Shares([problem.delay_law(arm) for arm in worse])
+    slope = log_t * math.log(problem.arms)
+    d = smallest_largest(shares, weights, gaps, slope)
+    if d is None:
+        return _unbounded("PSE", "Theorem 3", ("learning",))
+    q = shares(d)
+    learning, waiting = float((weights / q).sum()), slope * float((d * gaps).max())
+    return Bound(
+        "PSE",
+        "Theorem 3",
+        learning + waiting,
+        {"learning": learning, "waiting": waiting},
+        *_placed(problem.arms, worse, q, d, {}),
+        statement=(
+            f"R <= sum of 290 ln T / (q_i gap) + ln T ln K max d_i(q_i) gap = {number(learning)} + {number(waiting)} = "
+            f"{number(learning + waiting)}, with q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
+        ),
+    )
+
+
+def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
+    """Theorem 5: the regret of OPSE with c = ln T, also where delays depend on the reward,
+
+        R_T <= sum over i != i* of 1166 ln T / gap_i + 4 ln K (max over i != i* of d_i(q_i) + d_i*(q_i*))
+
+    with q_i = 1 - gap_i / 4 and q_i* = 1 - (smallest gap) / 4, of the marginal laws. Nothing can be chosen, so an arm
+    that loses more than a quarter of its gap makes the bound infinite. Of several best arms i* is the one whose delay
+    is shorter.
+
+    >>> from belated import Problem
+    >>> from belated.delays import ByReward, Fixed
+    >>> from belated.rewards import Bernoulli
+    >>> late = Problem([Bernoulli(0.6), Bernoulli(0.4)], ByReward({0: Fixed(0), 1: Fixed(500)}))
+    >>> {name: round(part) for name, part in optimistic_pessimistic(late, 10_000).terms.items()}
+    {'learning': 53696, 'waiting': 2773}
+    """
+    check_problem(problem)
+    log_t = math.log(check_horizon(horizon))
+    worse, best = _arms(problem)
+    if not worse:
+        return _nothing("OPSE", "Theorem 5")
+    gaps = problem.gaps[worse]
+    q = 1.0 - gaps / 4.0
+    q_star = 1.0 - float(gaps.min()) / 4.0
+    d = np.array([problem.delay_quantile(arm, level) for arm, level in zip(worse, q, strict=True)])
+    star = min(best, key=lambda arm: problem.delay_quantile(arm, q_star))
+    d_star = problem.delay_quantile(star, q_star)
+    learning = float((1166.0 * log_t / gaps).sum())
+    waiting = 4.0 * math.log(problem.arms) * (float(d.max()) + d_star)
+    return Bound(
+        "OPSE",
+        "Theorem 5",
+        learning + waiting,
+        {"learning": learning, "waiting": waiting},
+        *_placed(problem.arms, worse, q, d, {star: (q_star, d_star)}),
+        statement=(
+            f"R <= sum of 1166 ln T / gap + 4 ln K (max d_i(1 - gap_i/4) + d_best(1 - gap_min/4)) = "
+            f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with the longest d_i = {number(float(d.max()))} and "
+            f"d_best({q_star:.4g}) = {number(d_star)}"
+        ),
+    )
+
+
+def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
+    """The order of Optimistic-UCB's regret, also where delays depend on the reward:
+
+        sum over i != i* of ln T / gap_i + sum over i != i* of d_i(1 - gap_i / 4).
+
+    The paper gives it up to a constant, in the equation after Theorem 5. The constant is taken to be 1 here, so this is
+    the order of a bound and not a bound.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Fixed
+    >>> from belated.rewards import Bernoulli
+    >>> round(optimistic_ucb(Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(100)), 10_000).value, 1)
+    146.1
+    """
+    check_problem(problem)
+    log_t = math.log(check_horizon(horizon))
+    worse, _ = _arms(problem)
+    if not worse:
+        return _nothing("Optimistic-UCB", "equation after Theorem 5, constant 1")
+    gaps = problem.gaps[worse]
+    q = 1.0 - gaps / 4.0
+    d = np.array([problem.delay_quantile(arm, level) for arm, level in zip(worse, q, strict=True)])
+    learning, waiting = float((log_t / gaps).sum()), float(d.sum())
+    return Bound(
+        "Optimistic-UCB",
+        "equation after Theorem 5, constant 1",
+        learning + waiting,
+        {"learning": learning, "waiting": waiting},
+        *_placed(problem.arms, worse, q, d, {}),
+        statement=(
+            f"R = O(sum of ln T / gap + sum of d_i(1 - gap_i/4)); with constant 1, which the paper does not give: "
+            f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}"
+        ),
+    )
+
+
+def _arms(problem: Problem) -> tuple[list[int], list[int]]:
+    """(arms with a gap, best arms)."""
+    gaps = problem.gaps
+    return [int(arm) for arm in np.flatnonzero(gaps > 0.0)], [int(arm) for arm in np.flatnonzero(gaps == 0.0)]
+
+
+def _nothing(name: str, source: str) -> Bound:
+    """Every arm is a best one: there is no regret."""
+    return Bound(name, source, 0.0, {"learning": 0.0, "waiting": 0.0}, statement="R = 0: every arm is a best one")
+
+
+def _unbounded(name: str, source: str, infinite: Sequence[str]) -> Bound:
+    """No quantile of some delay is finite."""
+    terms = {term: math.inf if term in infinite else 0.0 for term in ("learning", "waiting")}
+    return Bound(
+        name, source, math.inf, terms, statement="nothing is guaranteed: some arm's feedback never comes at all"
+    )
+
+
+def _placed(
+    arms: int, worse: list[int], q: Array, d: Array, others: dict[int, tuple[float, float]]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Quantiles and delays in the order of the arms; NaN for an arm that has none."""
+    quantiles, delays = [math.nan] * arms, [math.nan] * arms
+    for arm, level, delay in zip(worse, q.tolist(), d.tolist(), strict=True):
+        quantiles[arm], delays[arm] = level, delay
+    for arm, (level, delay) in others.items():
+        quantiles[arm], delays[arm] = level, delay
+    return tuple(quantiles), tuple(delays)
