@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +36,13 @@ STYLE: Any = {
 }
 
 
-def plot_result(result: Result, ax: Axes | None = None) -> Figure:
-    """Mean pseudo-regret against rounds, one line a policy, with bands of four standard errors."""
+def plot_result(
+    result: Result, ax: Axes | None = None, bounds: Mapping[str, tuple[float, str]] | None = None
+) -> Figure:
+    """Mean pseudo-regret against rounds, one line a policy, with bands of four standard errors.
+
+    ``bounds`` are (value at the horizon, where it stands) of labels.
+    """
     with matplotlib.rc_context(STYLE):
         figure, axes = _canvas(ax)
         for number, label in enumerate(result.labels):
@@ -45,9 +51,16 @@ def plot_result(result: Result, ax: Axes | None = None) -> Figure:
         axes.set_xlabel("round")
         axes.set_ylabel("pseudo-regret")
         axes.set_xlim(0, int(result.rounds[-1]) * (1.05 if result.rounds.size == 1 else 1.0))
+        for label, (value, source) in (bounds or {}).items():
+            colour = COLOURS[result.labels.index(label) % len(COLOURS)]
+            axes.axhline(value, color=colour, linewidth=0.9, alpha=0.75, label=f"{label}: {source}")
         _finish(
             axes, f"mean of {result.runs:,} runs, bands of {BAND:g} standard errors" if result.runs > 1 else "one run"
         )
+        if bounds:
+            axes.set_yscale("log")
+            least = float(result.mean[result.mean > 0.0].min()) if np.any(result.mean > 0.0) else 1.0
+            axes.set_ylim(bottom=max(least, 1e-3))
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import uuid
 import zipfile
@@ -141,11 +142,33 @@ class Result:
             }
         )
 
-    def plot(self, ax: Axes | None = None) -> Figure:
-        """Mean pseudo-regret against rounds, with bands of four standard errors."""
+    def plot(self, ax: Axes | None = None, *, bounds: bool = False) -> Figure:
+        """Mean pseudo-regret against rounds, with bands of four standard errors.
+
+        With ``bounds``, also what the theorems say of the regret at the horizon, on a logarithmic axis: a dotted line
+        for each policy that :func:`belated.theory.bound_of` knows a finite number for.
+        """
         from belated.figures import plot_result
 
-        return plot_result(self, ax)
+        return plot_result(self, ax, self._bounds() if bounds else None)
+
+    def _bounds(self) -> dict[str, tuple[float, str]]:
+        """Of each label the bound at the horizon, and where it stands."""
+        from belated.theory import bound_of
+
+        problem = self.source[0] if self.source else self.manifest.make_problem()
+        policies = self.source[1] if self.source else self.manifest.make_policies()
+        if not isinstance(problem, Problem):
+            raise InvalidParameter(
+                "bounds are for one problem, and here each run has its own; plot without bounds, or ask belated.theory "
+                "for the bounds of a problem."
+            )
+        found = {}
+        for label, policy in zip(self.labels, policies, strict=True):
+            bound = bound_of(policy, problem, self.horizon)
+            if bound is not None and 0.0 < bound.value < math.inf:
+                found[label] = bound.value, "order" if bound.order else bound.source.split(",")[0]
+        return found
 
     def rerun(
         self,

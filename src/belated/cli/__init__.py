@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from belated.cli import laws, plot, policies, simulate, sweep
-from belated.cli.helps import APP, LAWS, PLOT, POLICIES, SIMULATE, SWEEP
+from belated.cli import bounds, laws, plot, policies, simulate, sweep
+from belated.cli.helps import APP, BOUNDS, LAWS, PLOT, POLICIES, SIMULATE, SWEEP
 
 app = typer.Typer(
     help=APP,
@@ -46,6 +46,7 @@ app.command("laws", help=LAWS)(laws.command)
 app.command("simulate", help=SIMULATE)(simulate.command)
 app.command("sweep", help=SWEEP)(sweep.command)
 app.command("plot", help=PLOT)(plot.command)
+app.command("bounds", help=BOUNDS)(bounds.command)
 
 
 def main() -> None:

@@ -127,7 +127,16 @@ APP = _help(
     shell("belated simulate first.toml"),
     "The whole form of a file, with a complete example: [bold]belated simulate --help[/bold]\n"
     "What can stand in it: [bold]belated policies[/bold], [bold]belated laws[/bold]\n"
-    "Regret against a delay, a gap, ...: [bold]belated sweep --help[/bold]",
+    "Regret against a delay, a gap, ...: [bold]belated sweep --help[/bold]\n"
+    "What theory guarantees: [bold]belated bounds --help[/bold]",
+)
+
+BOUNDS = _help(
+    "Print what the paper guarantees for the problem of a file, before a single pull.",
+    "For each policy that a theorem is about: the bound on its regret at the\nhorizon, its parts, the quantiles of the "
+    "delays that make it smallest, and\nwhat drives it; then the paper's Table 1 with the file's numbers.",
+    shell("belated bounds first.toml", "belated bounds first.toml --horizon 1000000"),
+    "The form of a file: [bold]belated simulate --help[/bold]",
 )
 
 POLICIES = _help(

@@ -7,6 +7,7 @@ paper's :func:`table`. Lower bounds and the instances behind them: :func:`ucb_ha
 :func:`dependent_hard_pair` (6), and the :func:`reduction` of the appendix."""
 
 from belated.theory.bound import Bound
+from belated.theory.chosen import THEOREMS, bound_of
 from belated.theory.earlier import Row, dudik, joulani, manegueu, table, without_delays
 from belated.theory.lower import (
     dependent_hard_pair,
@@ -25,10 +26,12 @@ from belated.theory.upper import (
 )
 
 __all__ = [
+    "THEOREMS",
     "Bound",
     "Played",
     "Reduction",
     "Row",
+    "bound_of",
     "dependent_hard_pair",
     "dudik",
     "independent_hard_family",

@@ -30,6 +30,8 @@ class Bound:
     """The delay d_i(q_i) at each of these quantiles."""
     statement: str = ""
     """The theorem with the numbers put in."""
+    order: bool = False
+    """Whether it is the order of a bound, with constant 1, and not a bound."""
     forms: Mapping[str, Bound] = field(default_factory=dict)
     """Where a theorem has several forms, all of them; the bound itself is the smallest."""
 
@@ -37,9 +39,9 @@ class Bound:
     def driver(self) -> str:
         """In one sentence, what the bound is made of."""
         if math.isinf(self.value):
-            return f"nothing is guaranteed: {self._why_infinite()}"
+            return f"nothing is guaranteed by {self.name}'s bound: {self._why_infinite()}"
         if self.value == 0.0:
-            return "every arm is a best one"
+            return f"the {self.name} bound is 0: every arm is a best one"
         largest = max(self.terms, key=lambda name: self.terms[name])
         share = f"{self.terms[largest] / self.value:.0%} of the {self.name} bound is the {largest} term"
         levels = [q for q in self.quantiles if not math.isnan(q)]

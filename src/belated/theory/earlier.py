@@ -52,6 +52,7 @@ def joulani(problem: Problem, horizon: int) -> Bound:
         "Joulani, György, Szepesvári (2013)",
         learning + delays,
         {"learning": learning, "expected delays": delays},
+        order=True,
         statement=f"R = O(R_MAB + sum of E[D_i]) = {number(learning)} + {number(delays)} = {number(learning + delays)}",
     )
 
@@ -79,6 +80,7 @@ def dudik(problem: Problem, horizon: int) -> Bound:
         "Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin, Zhang (2011)",
         learning + waiting,
         {"learning": learning, "waiting": waiting},
+        order=True,
         statement=(
             f"R = O(sqrt(T K) + sqrt(K) d) = {number(learning)} + {number(waiting)} = {number(learning + waiting)}"
         ),
@@ -118,6 +120,7 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
         "Gael, Vernade, Carpentier, Valko (2020)",
         learning + waiting,
         {"learning": learning, "waiting": waiting},
+        order=True,
         statement=(
             f"R = O(R_MAB + sum of (8/gap_i)^((1 - alpha)/alpha)) = {number(learning)} + {number(waiting)} = "
             f"{number(learning + waiting)}"

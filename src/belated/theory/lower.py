@@ -115,7 +115,7 @@ def lower_bound_independent(
         (share,),
         (wait,),
         f"{largest.statement}; the asymptotic form holds from T = e^{enough:.3g} on",
-        forms,
+        forms=forms,
     )
 
 

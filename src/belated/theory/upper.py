@@ -52,7 +52,7 @@ def successive_elimination(problem: Problem, horizon: int) -> Bound:
         smaller.quantiles,
         smaller.delays,
         smaller.statement,
-        forms,
+        forms=forms,
     )
 
 
@@ -189,7 +189,8 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
         *_placed(problem.arms, worse, q, d, {star: (q_star, d_star)}),
         statement=(
             f"R <= sum of 1166 ln T / gap + 4 ln K (max d_i(1 - gap_i/4) + d_best(1 - gap_min/4)) = "
-            f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with the longest d_i = {number(float(d.max()))} and "
+            f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with the longest d_i = "
+            f"{number(float(d.max()))} and "
             f"d_best({q_star:.4g}) = {number(d_star)}"
         ),
     )
@@ -224,6 +225,7 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
         learning + waiting,
         {"learning": learning, "waiting": waiting},
         *_placed(problem.arms, worse, q, d, {}),
+        order=True,
         statement=(
             f"R = O(sum of ln T / gap + sum of d_i(1 - gap_i/4)); with constant 1, which the paper does not give: "
             f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}"

@@ -1,0 +1,53 @@
+"""Which theorem is about which policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from belated.errors import InvalidParameter
+from belated.forms.base import Policy
+from belated.policies.optimistic_pessimistic_elimination import OptimisticPessimisticElimination
+from belated.policies.optimistic_ucb import OptimisticUCB
+from belated.policies.phased_elimination import PhasedElimination
+from belated.policies.successive_elimination import SuccessiveElimination
+from belated.policies.ucb import UCB
+from belated.problem import Problem
+from belated.theory.bound import Bound
+from belated.theory.earlier import joulani
+from belated.theory.upper import (
+    optimistic_pessimistic,
+    optimistic_ucb,
+    phased_elimination,
+    successive_elimination,
+)
+
+THEOREMS: dict[type[Policy], Callable[[Problem, int], Bound]] = {
+    SuccessiveElimination: successive_elimination,
+    PhasedElimination: phased_elimination,
+    OptimisticPessimisticElimination: optimistic_pessimistic,
+    OptimisticUCB: optimistic_ucb,
+    UCB: joulani,
+}
+"""The last two are orders with constant 1, the others bounds for c = ln T."""
+
+
+def bound_of(policy: Policy, problem: Problem, horizon: int) -> Bound | None:
+    """The bound for a policy on a problem; None if no theorem is about it or the problem is outside the theorem.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Fixed
+    >>> from belated.policies import SuccessiveElimination, UniformChoice
+    >>> from belated.rewards import Bernoulli
+    >>> problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(200))
+    >>> bound_of(SuccessiveElimination(), problem, 10_000), bound_of(UniformChoice(), problem, 10_000)
+    (<Bound for SE: 3,739 (Theorem 2, a quantile for each arm)>, None)
+    """
+    theorem = THEOREMS.get(type(policy))
+    if theorem is None:
+        return None
+    try:
+        return theorem(problem, horizon)
+    except InvalidParameter:
+        if problem.reward_dependent:
+            return None
+        raise

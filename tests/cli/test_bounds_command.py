@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from belated import Problem, theory
+from belated.delays import Fixed
+from belated.rewards import Bernoulli
+from belated.theory.bound import number
+
+FILE = """\
+horizon = 5000
+
+[problem]
+rewards = {best = 0.6, gap = 0.2, arms = 3}
+delays = {law = "Fixed", rounds = 100}
+
+[[policies]]
+policy = "UCB"
+"""
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def written(text: str) -> Path:
+    path = Path("asked.toml")
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.usefixtures("wide")
+def test_the_table_has_the_numbers_of_the_theorems(call: Callable[..., Any]) -> None:
+    shown = call("bounds", written(FILE))
+    assert shown.exit_code == 0
+    problem = Problem([Bernoulli(0.6), Bernoulli(0.4), Bernoulli(0.4)], Fixed(100))
+    for theorem in (
+        theory.successive_elimination,
+        theory.phased_elimination,
+        theory.optimistic_pessimistic,
+        theory.optimistic_ucb,
+        theory.joulani,
+    ):
+        bound = theorem(problem, 5000)
+        assert number(bound.value) in shown.stdout
+        assert bound.driver[1:] in shown.stdout
+    assert "R_MAB + d = " in shown.stdout
+
+
+@pytest.mark.usefixtures("wide")
+def test_the_horizon_can_be_given(call: Callable[..., Any]) -> None:
+    shown = call("bounds", written(FILE), "--horizon", "1000000")
+    assert "T = 1,000,000" in shown.stdout
+    assert shown.stdout != call("bounds", "asked.toml").stdout
+
+
+@pytest.mark.usefixtures("wide")
+def test_theorems_that_do_not_apply_say_so(call: Callable[..., Any]) -> None:
+    late = FILE.replace(
+        'delays = {law = "Fixed", rounds = 100}',
+        'delays.law = "ByReward"\ndelays.laws.0 = {law = "Never"}\ndelays.laws.1 = {law = "Fixed", rounds = 9}',
+    )
+    shown = call("bounds", written(late))
+    assert shown.exit_code == 0
+    assert shown.stdout.count("not for delays that depend on the reward") == 3
+    assert "infinite" in shown.stdout  # failures are never heard of: more than a quarter of the gap
+
+
+@pytest.mark.usefixtures("wide")
+def test_a_family_shows_its_first_problem(call: Callable[..., Any]) -> None:
+    drawn = FILE.replace(
+        "{best = 0.6, gap = 0.2, arms = 3}", '[{law = "Bernoulli", mean = {uniform = [0, 1]}, repeat = 3}]'
+    )
+    shown = call("bounds", written(drawn))
+    assert shown.exit_code == 0
+    assert "bounds for the first" in shown.stdout
+    assert shown.stdout != call("bounds", "asked.toml", "--seed", "5").stdout
+
+
+def test_a_mistake_names_the_file(call: Callable[..., Any]) -> None:
+    shown = call("bounds", written(FILE.replace("arms = 3", "arms = 0")))
+    assert shown.exit_code == 2
+    assert "asked.toml" in shown.stderr
