@@ -40,7 +40,7 @@ def bound_of(policy: Policy, problem: Problem, horizon: int) -> Bound | None:
     >>> from belated.rewards import Bernoulli
     >>> problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(200))
     >>> bound_of(SuccessiveElimination(), problem, 10_000), bound_of(UniformChoice(), problem, 10_000)
-    (<Bound for SE: 3,739 (Theorem 2, a quantile for each arm)>, None)
+    (<Bound for SE: 3,740 (Theorem 2, a quantile for each arm)>, None)
     """
     theorem = THEOREMS.get(type(policy))
     if theorem is None:
