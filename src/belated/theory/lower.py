@@ -33,7 +33,7 @@ def _checked(domain: Domain, where: str, name: str, value: float) -> float:
 # ---- Theorem 1 ----
 
 
-def ucb_hard_instance(arms: int, delay: int, *, epsilon: float = 0.0) -> Problem:
+def ucb_hard_instance(K: int, delay: int, *, epsilon: float = 0.0) -> Problem:  # noqa: N803
     """Theorem 1: under a fixed delay d >= K, UCB's regret on this problem is of the order K d.
 
     The last arm has mean 1, the others 1/2. In the first round over the arms about half of the others give 1 and tie
@@ -48,7 +48,7 @@ def ucb_hard_instance(arms: int, delay: int, *, epsilon: float = 0.0) -> Problem
     >>> problem.means.tolist(), problem.delays[0]
     ([0.5, 0.5, 0.5, 1.0], Fixed(rounds=100))
     """
-    count = int(_checked(_ARMS, "ucb_hard_instance", "arms", arms))
+    count = int(_checked(_ARMS, "ucb_hard_instance", "K", K))
     wait = Fixed(int(_checked(_ROUNDS, "ucb_hard_instance", "delay", delay)))
     if epsilon == 0.0:
         rewards: list[RewardLaw] = [*([Bernoulli(0.5)] * (count - 1)), Constant(1.0)]

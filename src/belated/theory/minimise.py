@@ -10,7 +10,8 @@ maximum does not. What is left is one number (the maximum), or two where the bes
 In these numbers the learning terms only fall and the waiting term only grows. So on an interval (a box) no value is
 below "learning at the upper end plus waiting at the lower end", and whole intervals are ruled out by one comparison
 with the best value found. What remains is split until the learning terms no longer change within it; its lower end is
-then the best of it. This is branch and bound: nothing is left to a grid, and the result is the minimum up to rounding.
+then the best of it. This is branch and bound: nothing is left to a grid, and the result is the minimum up to rounding
+(:func:`smallest_pair` names the one exception).
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ import numpy.typing as npt
 
 from belated.delays.base import DelayLaw
 from belated.delays.fixed import Fixed
-from belated.errors import InvalidParameter
 
 Array = npt.NDArray[np.float64]
 
@@ -30,8 +30,8 @@ ROUNDING = 1e-13
 """Relative difference of two values that are taken for one."""
 SPLIT = 8
 """Into how many parts an interval is split."""
-MOST_BOXES = 4_000_000
-"""Boxes that are looked at before the search is given up."""
+PATIENCE = 3_000_000
+"""Shares that are computed before the search for a pair settles for less than rounding; see :func:`smallest_pair`."""
 
 
 class Shares:
@@ -127,7 +127,10 @@ def smallest_pair(
         sum of weights_i / F_i(d_i) + best_weight / F(x) + slope max (d_i + x) scale_i
 
     smallest; None if nothing makes it finite. The search is over x and the maximum M: for both given, d_i is the
-    largest whole number with (d_i + x) scale_i <= M."""
+    largest whole number with (d_i + x) scale_i <= M. Where smooth laws with astronomic delays make the sum so flat that
+    rounding is out of reach, the search settles for a relative difference that grows, and then looks around the
+    place that it found.
+    """
     own = Shares([best])
 
     def fitting(x: Array, m: Array) -> Array:
@@ -137,17 +140,18 @@ def smallest_pair(
         return over(weights, shares(fitting(x, m))) + over(np.array([best_weight]), own(x_own[..., None]))
 
     def start() -> tuple[float, float, float] | None:
-        grid = np.concatenate([[0.0], 2.0 ** np.arange(0, 1000, 1.0)])
+        grid = np.concatenate([[0.0], 4.0 ** np.arange(0.0, 500.0)])
         x_ends = grid[np.isfinite(over(np.array([1.0]), own(grid[:, None])))]
-        if x_ends.size == 0:
-            return None
         found = None
-        for x in x_ends[:64]:
-            m = (x + grid) * scale.max()
-            values = learning(np.full(m.shape, x), m, np.full(m.shape, x)) + slope * m
-            place = int(values.argmin())
-            if np.isfinite(values[place]) and (found is None or values[place] < found[0]):
-                found = float(values[place]), float(x), float(m[place])
+        for x in x_ends[:16]:
+            for steps in (grid[:33], grid[33:]):  # up to 2^62, and beyond if need be
+                m = (x + steps) * scale.max()
+                values = learning(np.full(m.shape, x), m, np.full(m.shape, x)) + slope * m
+                place = int(values.argmin())
+                if np.isfinite(values[place]) and (found is None or values[place] < found[0]):
+                    found = float(values[place]), float(x), float(m[place])
+                if found is not None:
+                    break
         return found
 
     begun = start()
@@ -156,31 +160,43 @@ def smallest_pair(
     value, x_best, m_best = begun
     m_top = value / slope
     boxes = np.array([[0.0, np.floor(m_top / scale.max()), 0.0, m_top]])
+    close = ROUNDING
     looked = 0
     while boxes.size:
-        looked += len(boxes)
-        if looked > MOST_BOXES:
-            raise InvalidParameter(
-                "the minimum over the quantiles was not found: the delay laws have too many values near it. Round the "
-                "delays to fewer values."
-            )
+        looked += 3 * len(boxes) * weights.size
+        close = close * 100.0 if looked > PATIENCE else close
         x1, x2, m1, m2 = boxes.T
-        totals = learning(x1, m2, x1) + slope * m2
-        place = int(totals.argmin())
-        if totals[place] < value:
-            value, x_best, m_best = float(totals[place]), float(x1[place]), float(m2[place])
         ahead = learning(x1, m2, x2)
-        keep = ahead + slope * m1 < value * (1.0 - ROUNDING)
-        same = (learning(x1, m1, x1) <= ahead) | (m2 - m1 <= ROUNDING * m2)
-        at_corner = learning(x1, m1, x1) + slope * m1
-        if np.any(same & keep):
-            corner = np.where(same & keep, at_corner, np.inf)
-            place = int(corner.argmin())
-            if corner[place] < value:
-                value, x_best, m_best = float(corner[place]), float(x1[place]), float(m1[place])
-        boxes = _split(boxes[keep & ~same], own)
+        behind = learning(x1, m1, x1)
+        for x, m, totals in ((x1, m2, learning(x1, m2, x1) + slope * m2), (x1, m1, behind + slope * m1)):
+            place = int(totals.argmin())
+            if totals[place] < value:
+                value, x_best, m_best = float(totals[place]), float(x[place]), float(m[place])
+        keep = (ahead + slope * m1 < value * (1.0 - close)) & (ahead < behind) & (m2 - m1 > ROUNDING * m2)
+        boxes = _split(boxes[keep], own)
+    if close > ROUNDING:
+        x_best, m_best = _polished(
+            lambda x, m: learning(x, m, x) + slope * m, x_best, m_best, float(scale.max()), value
+        )
     d = fitting(np.array(x_best), np.array(m_best))
     return float(own.shortest(np.array([x_best]))[0]), shares.shortest(d)
+
+
+def _polished(
+    total: Callable[[Array, Array], Array], x: float, m: float, unit: float, value: float
+) -> tuple[float, float]:
+    """The best of a neighbourhood that shrinks around (x, m)."""
+    step = 0.1
+    while step * max(x, m / unit) >= 1.0:
+        shifts = step * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+        xs, ms = np.meshgrid(np.maximum(np.round(x + shifts * max(x, 1.0)), 0.0), np.maximum(m + shifts * m, 0.0))
+        totals = total(xs.ravel(), ms.ravel())
+        place = int(totals.argmin())
+        if totals[place] < value:
+            value, x, m = float(totals[place]), float(xs.ravel()[place]), float(ms.ravel()[place])
+        else:
+            step /= 2.0
+    return x, m
 
 
 def _split(boxes: Array, own: Shares) -> Array:
