@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.integrate import quad
 
 from belated.delays.base import DelayLaw, delay_law, whole
 from belated.engine.laws import LawsBuilder
@@ -17,6 +16,8 @@ from belated.rewards.base import RewardLaw
 _BLOCK = 1 << 16
 _LONGEST_TABLE = 1 << 25
 """The longest table of a distribution function, in rounds (256 MiB)."""
+_SUMMED = 1 << 16
+"""Terms of an expectation that are added up one by one."""
 
 
 @delay_law
@@ -64,17 +65,22 @@ class FromScipy(DelayLaw):
 
     @property
     def expected(self) -> float:
-        """The sum of P(X >= g) over g = 1, 2, ...: added up as far as a table goes, the rest as an integral."""
+        """The sum of P(X >= g) over g = 1, 2, ...: the first ones added up; the rest as the integral of P(X > x) from
+        the middle of a step on, which is E[X] less the integral up to there."""
         mean = float(self.frozen.mean())
         if not math.isfinite(mean):
             return math.inf
-        stop = int(min(self.longest, _LONGEST_TABLE))
-        block = 1.0 - self.cdf(np.arange(stop))
-        total = math.fsum(block)
-        if stop == self.longest or (block.size and block[-1] < 1e-15):
+        if self._discrete and float(self.frozen.support()[0]).is_integer():
+            return mean
+        stop = int(min(self.longest, _SUMMED))
+        total = math.fsum(self.frozen.sf(np.arange(1.0, stop + 1.0)))
+        if stop == self.longest or float(self.frozen.sf(stop)) < 1e-16:
             return total
-        rest, _ = quad(lambda x: 1.0 - float(self.frozen.cdf(x)), stop + 0.5, math.inf)
-        return total + float(rest)
+        edges = np.concatenate([[0.0], 2.0 ** np.arange(-20.0, math.log2(stop)), [stop + 0.5]])
+        nodes, weights = np.polynomial.legendre.leggauss(48)
+        half = np.diff(edges)[:, None] / 2.0
+        points = (edges[:-1, None] + half) + half * nodes
+        return total + max(mean - float((half * weights * self.frozen.sf(points)).sum()), 0.0)
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         g = whole(rounds)

@@ -11,6 +11,9 @@ import numpy as np
 from belated.errors import InvalidParameter
 from belated.problem import Problem
 
+ROUNDED_GAP = 1e-12
+"""Gaps up to this come from rounding, as 0.1 + 0.2 - 0.3 does, and are taken for 0."""
+
 
 @dataclass(frozen=True)
 class Bound:

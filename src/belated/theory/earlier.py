@@ -14,7 +14,7 @@ from belated.delays import Fixed, PacketLoss, Pareto
 from belated.domains import Domain
 from belated.errors import InvalidParameter
 from belated.problem import Problem
-from belated.theory.bound import Bound, check_horizon, check_independent, check_problem, number
+from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, number
 from belated.theory.minimise import Array, Shares, over, smallest_delay
 
 _ALPHA = Domain(0, math.inf, open_low=True)
@@ -30,7 +30,7 @@ def without_delays(problem: Problem, horizon: int) -> float:
     46.05
     """
     gaps = check_problem(problem).gaps
-    return float((math.log(check_horizon(horizon)) / gaps[gaps > 0.0]).sum())
+    return float((math.log(check_horizon(horizon)) / gaps[gaps > ROUNDED_GAP]).sum())
 
 
 def joulani(problem: Problem, horizon: int) -> Bound:
@@ -112,9 +112,10 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
                 f"manegueu with alpha={alpha:g} needs P(D <= g) >= 1 - g^-alpha, and for arm {arm} it fails at g = "
                 f"{first:,.0f}; give a smaller alpha, or use a bound without this assumption, such as joulani."
             )
-    gaps = problem.gaps[problem.gaps > 0.0]
+    gaps = problem.gaps[problem.gaps > ROUNDED_GAP]
     learning = without_delays(problem, horizon)
-    waiting = float(((8.0 / gaps) ** ((1.0 - exponent) / exponent)).sum())
+    with np.errstate(over="ignore"):
+        waiting = float(((8.0 / gaps) ** ((1.0 - exponent) / exponent)).sum())
     return Bound(
         "Manegueu et al.",
         "Gael, Vernade, Carpentier, Valko (2020)",
@@ -172,7 +173,15 @@ def table(problem: Problem, horizon: int) -> list[Row]:
         if len(known) == problem.arms:
             smallest = min(known)
             previous = {"R_MAB + sum of (8/gap)^((1-alpha)/alpha)": manegueu(problem, horizon, smallest).value}
-            rows[2] = Row(rows[2].setting, previous, {"R_MAB + 2^(1/alpha)": mab + 2.0 ** (1.0 / smallest)})
+            rows[2] = Row(
+                rows[2].setting,
+                previous,
+                {
+                    "R_MAB + 2^(1/alpha)": mab + float(np.exp2(min(1.0 / smallest, 1023.0)))
+                    if smallest > 1 / 1023
+                    else math.inf
+                },
+            )
         seen = [law.observed for law in problem.delays if isinstance(law, PacketLoss)]
         if len(seen) == problem.arms:
             p = min(seen)
@@ -181,7 +190,7 @@ def table(problem: Problem, horizon: int) -> list[Row]:
                 {"(1 - p) T": (1.0 - p) * horizon},
                 {"R_MAB / p": mab / p if p > 0.0 else math.inf},
             )
-    gaps = problem.gaps[problem.gaps > 0.0]
+    gaps = problem.gaps[problem.gaps > ROUNDED_GAP]
     level = 1.0 - float(gaps.min()) if gaps.size else 1.0
     longest = max(problem.delay_quantile(arm, level) for arm in range(problem.arms))
     rows.append(Row("general, reward-dependent", None, {"R_MAB + d(1 - gap_min)": mab + longest}))
@@ -189,7 +198,9 @@ def table(problem: Problem, horizon: int) -> list[Row]:
 
 
 def _best_quantile(problem: Problem, mab: float) -> float:
-    """min over q of R_MAB / q + max over the arms of d_i(q)."""
+    """min over q of R_MAB / q + max over the arms of d_i(q); 0 where every arm is a best one."""
+    if mab == 0.0:
+        return 0.0
     shares = Shares([problem.delay_law(arm) for arm in range(problem.arms)])
 
     def common(d: Array) -> Array:

@@ -179,6 +179,11 @@ def lower_bound_dependent(
     first = _lower("Theorem 6", 0.0, waiting, "1/2 gap d, for every learner")
     if alpha is None:
         return first
+    if size > 0.25:
+        raise InvalidParameter(
+            f"{where}: gap is {gap} and alpha is given; the lemma behind the second part is for gaps up to 1/4. "
+            "Leave out alpha for the first part alone."
+        )
     exponent = _checked(_EXPONENT, where, "alpha", alpha)
     c = _checked(_CONSTANT, where, "constant", constant)
     learning = max(((1.0 - exponent) * math.log(rounds) - math.log(8.0 * c / size)) / (32.0 * size), 0.0)

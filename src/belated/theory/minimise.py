@@ -56,17 +56,21 @@ class Shares:
         """The smallest delays with the same shares: the jumps of F_i at which the shares are reached."""
         aim = self(delays)
         low, high = np.full(delays.shape, -1.0), np.asarray(delays, np.float64)
-        while np.any(high - low > 1.0):
+        while True:
             middle = np.floor((low + high) / 2.0)
+            if not np.any(
+                (low < middle) & (middle < high)
+            ):  # beyond 2^53 neighbouring numbers are further apart than 1
+                break
             enough = self(middle) >= aim
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         return high
 
 
 def over(weights: Array, shares: Array) -> Array:
-    """Sum of weights / shares over the last axis; infinite where a share with a weight is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(weights > 0.0, weights / shares, 0.0)
+    """Sum of weights / shares over the last axis; infinite where a share is 0."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        parts = np.where(shares > 0.0, weights / shares, np.inf)
     return np.asarray(parts.sum(axis=-1))
 
 
@@ -112,9 +116,25 @@ def _where_finite(learning: Callable[[Array], Array]) -> float | None:
     return None
 
 
+def alike(laws: Sequence[DelayLaw], gaps: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(a representative of each kind, the kind of each arm): arms with the same law and gap have the same best
+    delay."""
+    kinds: dict[tuple[DelayLaw, float], int] = {}
+    kind = np.array([kinds.setdefault(pair, len(kinds)) for pair in zip(laws, gaps.tolist(), strict=True)])
+    return np.array([int(np.argmax(kind == number)) for number in range(len(kinds))]), kind
+
+
+def together(kind: npt.NDArray[np.int64], weights: Array) -> Array:
+    """The sum of the weights of each kind."""
+    return np.asarray(np.bincount(kind, weights), np.float64)
+
+
 def smallest_largest(shares: Shares, weights: Array, scale: Array, slope: float) -> Array | None:
     """The delays d that make sum of weights_i / F_i(d_i) + slope max d_i scale_i smallest; None if nothing makes it
     finite."""
+    if slope == 0.0:  # ln T = 0: there is nothing to learn in one round, and no reason to wait
+        first = [law.quantile(np.nextafter(0.0, 1.0)) for law in shares.laws]
+        return np.array(first) if np.all(np.isfinite(first)) else None
     found = smallest_pair(shares, weights, scale, Fixed(0), 0.0, slope)
     return None if found is None else found[1]
 
@@ -164,7 +184,7 @@ def smallest_pair(
     looked = 0
     while boxes.size:
         looked += 3 * len(boxes) * weights.size
-        close = close * 100.0 if looked > PATIENCE else close
+        close = close * 10.0 if looked > PATIENCE else close
         x1, x2, m1, m2 = boxes.T
         ahead = learning(x1, m2, x2)
         behind = learning(x1, m1, x1)

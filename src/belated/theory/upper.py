@@ -8,8 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from belated.problem import Problem
-from belated.theory.bound import Bound, check_horizon, check_independent, check_problem, number
-from belated.theory.minimise import Array, Shares, over, smallest_delay, smallest_largest, smallest_pair
+from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, number
+from belated.theory.minimise import (
+    Array,
+    Shares,
+    alike,
+    over,
+    smallest_delay,
+    smallest_largest,
+    smallest_pair,
+    together,
+)
 
 
 def successive_elimination(problem: Problem, horizon: int) -> Bound:
@@ -59,14 +68,18 @@ def successive_elimination(problem: Problem, horizon: int) -> Bound:
 def _per_arm(problem: Problem, worse: list[int], star: int, log_t: float) -> Bound:
     gaps = problem.gaps[worse]
     weights = 40.0 * log_t / gaps
-    shares = Shares([problem.delay_law(arm) for arm in worse])
+    laws = [problem.delay_law(arm) for arm in worse]
+    shares = Shares(laws)
     law = problem.delay_law(star)
     log_k = math.log(problem.arms)
-    found = smallest_pair(shares, weights, gaps, law, float(weights.sum()), log_k)
+    of, kind = alike(laws, gaps)
+    found = smallest_pair(
+        Shares([laws[arm] for arm in of]), together(kind, weights), gaps[of], law, float(weights.sum()), log_k
+    )
     source = "Theorem 2, a quantile for each arm"
     if found is None:
         return _unbounded("SE", source, ("learning",))
-    d_star, d = found
+    d_star, d = found[0], found[1][kind]
     q_star = float(law.cdf(d_star))
     q = shares(d)
     learning = float((weights * (1.0 / q + 1.0 / q_star)).sum())
@@ -132,11 +145,14 @@ def phased_elimination(problem: Problem, horizon: int) -> Bound:
         return _nothing("PSE", "Theorem 3")
     gaps = problem.gaps[worse]
     weights = 290.0 * log_t / gaps
-    shares = Shares([problem.delay_law(arm) for arm in worse])
+    laws = [problem.delay_law(arm) for arm in worse]
+    shares = Shares(laws)
     slope = log_t * math.log(problem.arms)
-    d = smallest_largest(shares, weights, gaps, slope)
-    if d is None:
+    of, kind = alike(laws, gaps)
+    found = smallest_largest(Shares([laws[arm] for arm in of]), together(kind, weights), gaps[of], slope)
+    if found is None:
         return _unbounded("PSE", "Theorem 3", ("learning",))
+    d = found[kind]
     q = shares(d)
     learning, waiting = float((weights / q).sum()), slope * float((d * gaps).max())
     return Bound(
@@ -234,9 +250,9 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
 
 
 def _arms(problem: Problem) -> tuple[list[int], list[int]]:
-    """(arms with a gap, best arms)."""
-    gaps = problem.gaps
-    return [int(arm) for arm in np.flatnonzero(gaps > 0.0)], [int(arm) for arm in np.flatnonzero(gaps == 0.0)]
+    """(arms with a gap, best arms); a gap that is but a rounding error is none."""
+    worse = problem.gaps > ROUNDED_GAP
+    return [int(arm) for arm in np.flatnonzero(worse)], [int(arm) for arm in np.flatnonzero(~worse)]
 
 
 def _nothing(name: str, source: str) -> Bound:
