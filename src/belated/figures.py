@@ -54,9 +54,8 @@ def plot_result(
         for label, (value, source) in (bounds or {}).items():
             colour = COLOURS[result.labels.index(label) % len(COLOURS)]
             axes.axhline(value, color=colour, linewidth=0.9, alpha=0.75, label=f"{label}: {source}")
-        _finish(
-            axes, f"mean of {result.runs:,} runs, bands of {BAND:g} standard errors" if result.runs > 1 else "one run"
-        )
+        note = f"mean of {result.runs:,} runs, bands of {BAND:g} standard errors" if result.runs > 1 else "one run"
+        _finish(axes, note if bounds or bounds is None else f"{note}; no bound applies")
         if bounds:
             axes.set_yscale("log")
             least = float(result.mean[result.mean > 0.0].min()) if np.any(result.mean > 0.0) else 1.0

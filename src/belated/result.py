@@ -145,8 +145,8 @@ class Result:
     def plot(self, ax: Axes | None = None, *, bounds: bool = False) -> Figure:
         """Mean pseudo-regret against rounds, with bands of four standard errors.
 
-        With ``bounds``, also what the theorems say of the regret at the horizon, on a logarithmic axis: a dotted line
-        for each policy that :func:`belated.theory.bound_of` knows a finite number for.
+        With ``bounds``, also what the theorems say of the regret at the horizon, on a logarithmic axis: a thin line
+        for each policy with a bound that is finite (:func:`belated.theory.bound_of`; for ``confidence=None``).
         """
         from belated.figures import plot_result
 

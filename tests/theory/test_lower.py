@@ -93,14 +93,17 @@ def test_theorem_4_by_hand() -> None:
     assert bound.forms["finite"].terms == pytest.approx({"learning": finite, "waiting": 0.5 * 0.1 * 300})
     assert bound.forms["asymptotic"].terms == pytest.approx({"learning": limit, "waiting": 0.5 * 0.1 * 300})
     assert (bound.quantiles, bound.delays) == ((0.5,), (300.0,))
-    assert bound.value == bound.forms["finite"].value == pytest.approx(finite + 15)
+    pulls = {gap: 0.75 * log_t + 1.25 * math.log(0.5 / 4) + math.log(gap / 16) for gap in (0.2, 0.1)}
+    proven = (sum(count / gap for gap, count in pulls.items()) / 32 - 4) / 0.5 / 2
+    assert bound.forms["proven"].terms == pytest.approx({"learning": proven, "waiting": 0.5 * 0.1 * 300})
+    assert bound.value == bound.forms["proven"].value  # 1/0.2 + 1/0.1 < 32: the corollary's last step does not hold
     default = lower_bound_independent(gaps, q, delay, t, alpha)
     assert default.value == lower_bound_independent(gaps, q, delay, t, alpha, constant=1.0).value > bound.value
 
 
 def test_theorem_4_never_takes_anything_away_from_the_waiting() -> None:
     bound = lower_bound_independent([0.0, 0.01], 0.1, 50, 100, 0.5)
-    assert bound.value == bound.forms["finite"].value == pytest.approx(0.5 * 0.005 * 50)
+    assert bound.value == bound.forms["proven"].value == bound.forms["finite"].value == pytest.approx(0.5 * 0.005 * 50)
     assert bound.forms["asymptotic"].value > bound.value  # not to be had before T is large
     assert lower_bound_independent([0.0, 0.0], 0.1, 50, 100, 0.5).value == 0.0
 
@@ -119,8 +122,8 @@ GAPS = st.lists(st.floats(0.01, 0.25), min_size=1, max_size=4).map(lambda gaps: 
 def test_the_asymptotic_form_follows_from_the_finite_one_when_t_is_large(
     gaps: list[float], q: float, alpha: float, constant: float, more: float
 ) -> None:
-    """From T = exp(8 / (1 - alpha) (ln(32 C / (q gap)) + 1)) on the finite form is the larger; before, the bound is
-    the finite form alone."""
+    """From T = exp(8 / (1 - alpha) (ln(32 C / (q gap)) + 1)) on the finite form is the larger; and it is implied by what
+    is proven where the 1 / gap add up to 32, as the proof's last step needs."""
     enough = 8 / (1 - alpha) * (math.log(32 * constant / (q * min(gaps[1:]))) + 1)
     log_t = enough + more
     horizon = math.floor(math.exp(min(log_t, 700.0)))
@@ -128,11 +131,13 @@ def test_the_asymptotic_form_follows_from_the_finite_one_when_t_is_large(
         return
     bound = lower_bound_independent(gaps, q, 0, horizon, alpha, constant=constant)
     finite, asymptotic = bound.forms["finite"].value, bound.forms["asymptotic"].value
-    assert bound.value >= finite
     if more > 0.1:
         assert finite >= asymptotic * (1 - 1e-12)
-    if more < -0.1:
-        assert bound.value == finite
+    if sum(1 / gap for gap in gaps[1:]) >= 32:
+        assert bound.value >= finite
+        assert bound.forms["proven"].value >= finite * (1 - 1e-12)
+    else:
+        assert bound.value == bound.forms["proven"].value
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,8 @@ def test_a_statement_has_the_numbers(theorem: Theorem) -> None:
     for part in (*bound.terms.values(), bound.value):
         assert number(part) in bound.statement
     largest = max(bound.terms, key=lambda term: bound.terms[term])
-    assert f"{bound.terms[largest] / bound.value:.0%}" in bound.driver
+    share = bound.terms[largest] / bound.value
+    assert (f"{share:.0%}" if share < 0.995 else "more than 99%") in bound.driver
     assert largest in bound.driver
     assert number(bound.value) in repr(bound)
     assert bound.name in repr(bound)
@@ -174,7 +175,7 @@ def test_without_any_feedback_nothing_is_guaranteed(delays: DelayLaw | list[Dela
     for theorem in UPPER:
         bound = theorem(problem, T)
         assert bound.value == math.inf
-        assert "nothing is guaranteed" in bound.driver
+        assert "guarantees nothing" in bound.driver
     assert all(form.value == math.inf for form in successive_elimination(problem, T).forms.values())
 
 
@@ -415,7 +416,7 @@ def test_the_table_for_pareto_delays() -> None:
     assert best == pytest.approx((mab / Pareto(0.5).cdf(d) + d).min(), rel=1e-12)
     assert found["fixed delay"].paper is None
     assert list(found["general, reward-dependent"].paper.values()) == pytest.approx(
-        [mab + problem.delay_quantile(0, 1.0 - float(problem.gaps[1]))]
+        [mab + 24]  # P(D <= 24) = 1 - 25^-0.5 is 0.8, though not to the last bit
     )
 
 

@@ -16,11 +16,11 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
         from rich.text import Text
 
         from belated.config import read_experiment
-        from belated.errors import InvalidParameter
         from belated.problem import Problem
         from belated.rng import family_generator
         from belated.theory import THEOREMS, table
         from belated.theory.bound import number
+        from belated.theory.chosen import INDEPENDENT
 
         experiment = read_experiment(file, **overrides(None, seed, horizon, None))
         screen = console()
@@ -42,13 +42,12 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
         bounds = made("policy", "bound", "learning", "waiting", "quantile", "stands in")
         told = []
         for policy, theorem in THEOREMS.items():
-            try:
-                bound = theorem(problem, rounds)
-            except InvalidParameter:
+            if problem.reward_dependent and theorem in INDEPENDENT:
                 bounds.add_row(
                     policy.label, "-", "-", "-", "-", "not for delays that depend on the reward", style="dim"
                 )
                 continue
+            bound = theorem(problem, rounds)
             learning, waiting = bound.terms.values()
             bounds.add_row(
                 policy.label,

@@ -11,6 +11,12 @@ import numpy as np
 from belated.errors import InvalidParameter
 from belated.problem import Problem
 
+ANYONE = "any algorithm"
+"""Whom a lower bound is about."""
+
+EQUAL = "every arm is a best one"
+"""Why a bound may be 0."""
+
 ROUNDED_GAP = 1e-12
 """Gaps up to this come from rounding, as 0.1 + 0.2 - 0.3 does, and are taken for 0."""
 
@@ -41,38 +47,56 @@ class Bound:
     @property
     def driver(self) -> str:
         """In one sentence, what the bound is made of."""
+        kind = "order" if self.order else "bound"
+        name = f"the {self.name} {kind}" if self.name != ANYONE else "the lower bound"
         if math.isinf(self.value):
-            return f"nothing is guaranteed by {self.name}'s bound: {self._why_infinite()}"
+            return f"{name} guarantees nothing: {self._why_infinite()}"
         if self.value == 0.0:
-            return f"the {self.name} bound is 0: every arm is a best one"
-        largest = max(self.terms, key=lambda name: self.terms[name])
-        share = f"{self.terms[largest] / self.value:.0%} of the {self.name} bound is the {largest} term"
-        levels = [q for q in self.quantiles if not math.isnan(q)]
+            return f"{name} is 0" + (f": {EQUAL}" if EQUAL in self.statement else "")
+        largest = max(self.terms, key=lambda term: self.terms[term])
+        text = f"{_share(self.terms[largest], self.value)} of {name} is the {largest} term"
+        levels = sorted(q for q in self.quantiles if not math.isnan(q))
         if not levels or self.terms.get("waiting", 0.0) == 0.0:
-            return share
-        ends = sorted({f"{min(levels):.3g}", f"{max(levels):.3g}"})
-        which = f"the {ends[0]} quantile of the delay" if len(ends) == 1 else f"quantiles {ends[0]} to {ends[1]}"
-        return f"{share}; waiting for {which} costs {number(self.terms['waiting'])}"
+            return text
+        return f"{text}; waiting for {_delays(levels[0], levels[-1])} costs {number(self.terms['waiting'])}"
 
     def _why_infinite(self) -> str:
-        names = [name for name, part in self.terms.items() if math.isinf(part)]
-        return f"the {' and the '.join(names)} term is infinite" if names else "no quantile of a delay is finite"
+        if math.isinf(self.terms.get("learning", 0.0)):
+            return "some arm's feedback never comes"
+        if "expected delays" in self.terms:
+            return "an expected delay is infinite"
+        return "a quantile of a delay that it waits for is never reached"
 
     def __repr__(self) -> str:
         return f"<Bound for {self.name}: {number(self.value)} ({self.source})>"
+
+
+def _share(part: float, whole: float) -> str:
+    """A part in per cent, never 100 where it is not all."""
+    return f"{part / whole:.0%}" if part == whole or part / whole < 0.995 else "more than 99%"
+
+
+def _delays(low: float, high: float) -> str:
+    """What is waited for, from a quantile to another."""
+    if f"{low:.3g}" != f"{high:.3g}":
+        return f"the quantiles {low:.3g} to {high:.3g} of the delays"
+    known = {"1": "the longest delay", "0.5": "the median delay"}
+    return known.get(f"{low:.3g}", f"the {low:.3g} quantile of the delay")
 
 
 def number(value: float) -> str:
     """A bound as text: four digits, or "infinite"."""
     if math.isinf(value):
         return "infinite"
+    if abs(value) >= 1e15:
+        return f"{value:.3g}"
     return f"{value:,.0f}" if abs(value) >= 1000.0 or value == 0.0 else f"{value:.4g}"
 
 
 def check_horizon(horizon: int) -> int:
-    """A horizon is a whole number >= 1."""
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
-        raise InvalidParameter(f"horizon is {horizon!r}; give a whole number >= 1, such as horizon=10_000.")
+    """A horizon is a whole number from 1 to 10^300."""
+    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon <= 10**300:
+        raise InvalidParameter(f"horizon is {horizon!r}; give a whole number from 1 to 10^300, such as horizon=10_000.")
     return int(horizon)
 
 
@@ -81,6 +105,11 @@ def check_problem(problem: Problem) -> Problem:
     if not isinstance(problem, Problem):
         raise InvalidParameter(f"problem is {problem!r}; give a Problem(rewards, delays).")
     return problem
+
+
+def quantile(problem: Problem, arm: int, level: float) -> float:
+    """d_i(level), where a share that reaches the level up to rounding reaches it."""
+    return problem.delay_quantile(arm, max(level - 1e-12, 0.0))
 
 
 def check_independent(problem: Problem, name: str) -> None:

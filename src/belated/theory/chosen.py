@@ -30,9 +30,13 @@ THEOREMS: dict[type[Policy], Callable[[Problem, int], Bound]] = {
 }
 """The last two are orders with constant 1, the others bounds for c = ln T."""
 
+INDEPENDENT = (successive_elimination, phased_elimination, joulani)
+"""Theorems for delays that do not depend on the reward."""
+
 
 def bound_of(policy: Policy, problem: Problem, horizon: int) -> Bound | None:
-    """The bound for a policy on a problem; None if no theorem is about it or the problem is outside the theorem.
+    """The bound for a policy on a problem; None if no theorem is about it: not about this policy, not for its
+    ``confidence`` (theorems are for c = ln T, ``confidence=None``), or not for delays that depend on the reward.
 
     >>> from belated import Problem
     >>> from belated.delays import Fixed
@@ -42,12 +46,11 @@ def bound_of(policy: Policy, problem: Problem, horizon: int) -> Bound | None:
     >>> bound_of(SuccessiveElimination(), problem, 10_000), bound_of(UniformChoice(), problem, 10_000)
     (<Bound for SE: 3,740 (Theorem 2, a quantile for each arm)>, None)
     """
+    if not isinstance(policy, Policy):
+        raise InvalidParameter(f"policy is {policy!r}; give a policy, such as SuccessiveElimination().")
     theorem = THEOREMS.get(type(policy))
-    if theorem is None:
+    if theorem is None or getattr(policy, "confidence", None) is not None:
         return None
-    try:
-        return theorem(problem, horizon)
-    except InvalidParameter:
-        if problem.reward_dependent:
-            return None
-        raise
+    if problem.reward_dependent and theorem in INDEPENDENT:
+        return None
+    return theorem(problem, horizon)

@@ -6,17 +6,21 @@ The regret without delays is R_MAB = sum over i != i* of ln T / gap_i throughout
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from belated.delays import Fixed, PacketLoss, Pareto
+from belated.delays.base import DelayLaw
 from belated.domains import Domain
 from belated.errors import InvalidParameter
 from belated.problem import Problem
 from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, number
-from belated.theory.minimise import Array, Shares, over, smallest_delay
+from belated.theory.minimise import common_share, over, smallest_delay
 
+_CHECKED = 1_000_000
+"""Rounds at each of which a condition on a distribution function is checked."""
 _ALPHA = Domain(0, math.inf, open_low=True)
 
 
@@ -46,9 +50,10 @@ def joulani(problem: Problem, horizon: int) -> Bound:
     """
     check_independent(check_problem(problem), "joulani")
     learning = without_delays(problem, horizon)
-    delays = math.fsum(problem.delay_law(arm).expected for arm in range(problem.arms))
+    laws = Counter(problem.delay_law(arm) for arm in range(problem.arms))
+    delays = math.fsum(count * law.expected for law, count in laws.items())
     return Bound(
-        "Joulani et al.",
+        "UCB",
         "Joulani, György, Szepesvári (2013)",
         learning + delays,
         {"learning": learning, "expected delays": delays},
@@ -92,7 +97,8 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
     Pareto law with exponent ``alpha``, P(D <= g) >= 1 - g^-alpha for g = 1, 2, ...: R_MAB + sum over i != i* of
     (8 / gap_i)^((1 - alpha) / alpha).
 
-    The condition is checked up to the horizon. A fixed delay above 1 does not fulfil it, whatever alpha is.
+    The condition is checked at every g up to the horizon or a million, and at 2000 beyond. A fixed delay above 1 does
+    not fulfil it, whatever alpha is.
 
     >>> from belated import Problem
     >>> from belated.delays import Pareto
@@ -103,8 +109,10 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
     check_independent(check_problem(problem), "manegueu")
     exponent = float(_ALPHA.check("manegueu", "alpha", alpha) or 0.0)
     horizon = check_horizon(horizon)
-    g = np.unique(np.geomspace(1.0, max(horizon, 1), 2000).round())
-    for arm in range(problem.arms):
+    every = np.arange(1.0, min(horizon, _CHECKED) + 1.0)
+    g = np.unique(np.concatenate([every, np.geomspace(1.0, max(horizon, 1), 2000).round()]))
+    firsts = {problem.delay_law(arm): arm for arm in reversed(range(problem.arms))}
+    for arm in sorted(firsts.values()):
         short = problem.delay_cdf(arm, g) < 1.0 - g**-exponent - 1e-12
         if np.any(short):
             first = g[np.argmax(short)]
@@ -191,23 +199,33 @@ def table(problem: Problem, horizon: int) -> list[Row]:
                 {"R_MAB / p": mab / p if p > 0.0 else math.inf},
             )
     gaps = problem.gaps[problem.gaps > ROUNDED_GAP]
-    level = 1.0 - float(gaps.min()) if gaps.size else 1.0
-    longest = max(problem.delay_quantile(arm, level) for arm in range(problem.arms))
+    longest = 0.0
+    if gaps.size:
+        level = max(1.0 - float(gaps.min()) - 1e-12, 0.0)  # a share that reaches it up to rounding reaches it
+        worse, best = _laws(problem)
+        longest = max(*(law.quantile(level) for law in worse), min(law.quantile(level) for law in best))
     rows.append(Row("general, reward-dependent", None, {"R_MAB + d(1 - gap_min)": mab + longest}))
     return rows
 
 
 def _best_quantile(problem: Problem, mab: float) -> float:
-    """min over q of R_MAB / q + max over the arms of d_i(q); 0 where every arm is a best one."""
+    """min over q of R_MAB / q + max of d_i(q), over the arms with a gap and one best arm; 0 where every arm is best."""
     if mab == 0.0:
         return 0.0
-    shares = Shares([problem.delay_law(arm) for arm in range(problem.arms)])
+    worse, best = _laws(problem)
 
-    def common(d: Array) -> Array:
-        return np.asarray(shares(np.repeat(d[:, None], problem.arms, axis=1)).min(axis=1))
+    def with_best(law: DelayLaw) -> float:
+        common = common_share([*worse, law])
+        d = smallest_delay(lambda d: over(np.array([mab]), common(d)[:, None]), 1.0)
+        return math.inf if math.isinf(d) else mab / float(common(np.array([d]))[0]) + d
 
-    d = smallest_delay(lambda d: over(np.array([mab]), common(d)[:, None]), 1.0)
-    return math.inf if math.isinf(d) else mab / float(common(np.array([d]))[0]) + d
+    return min(map(with_best, best))
+
+
+def _laws(problem: Problem) -> tuple[list[DelayLaw], list[DelayLaw]]:
+    """The different delay laws of the arms with a gap, and of the best arms."""
+    pairs = [(problem.delay_law(arm), bool(problem.gaps[arm] > ROUNDED_GAP)) for arm in range(problem.arms)]
+    return list({law: 0 for law, worse in pairs if worse}), list({law: 0 for law, worse in pairs if not worse})
 
 
 def _fixed(problem: Problem) -> float | None:

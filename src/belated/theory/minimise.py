@@ -67,6 +67,16 @@ class Shares:
         return high
 
 
+def common_share(laws: Sequence[DelayLaw]) -> Callable[[Array], Array]:
+    """d -> the smallest of the laws' P(D <= d): the largest q that all of them reach by d."""
+    different = list(dict.fromkeys(laws))
+
+    def share(d: Array) -> Array:
+        return np.asarray(np.min([law.cdf(d) for law in different], axis=0))
+
+    return share
+
+
 def over(weights: Array, shares: Array) -> Array:
     """Sum of weights / shares over the last axis; infinite where a share is 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -184,7 +194,7 @@ def smallest_pair(
     looked = 0
     while boxes.size:
         looked += 3 * len(boxes) * weights.size
-        close = close * 10.0 if looked > PATIENCE else close
+        close = close * 30.0 if looked > PATIENCE else close
         x1, x2, m1, m2 = boxes.T
         ahead = learning(x1, m2, x2)
         behind = learning(x1, m1, x1)

@@ -12,6 +12,7 @@ from belated.errors import InvalidParameter
 from belated.forms.base import Policy
 from belated.online import Bandit
 from belated.problem import Problem
+from belated.rng import check_seed
 from belated.theory.bound import check_horizon, check_problem
 
 _LEVEL = Domain(0, 1, open_low=True)
@@ -52,7 +53,7 @@ class Reduction:
         """One game: ``horizon`` is T, the lossy learner's; the delays of the problem are not used."""
         check_problem(problem)
         total = check_horizon(horizon)
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x5EDC,)))
+        rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0x5EDC,)))
         bandit = Bandit([str(arm) for arm in range(problem.arms)], self.policy.for_horizon(total), seed=seed)
         rounds = math.floor(self.q * total / 4.0)
         in_time = math.floor(total * (1.0 - self.q / 4.0))

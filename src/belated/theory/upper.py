@@ -8,11 +8,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from belated.problem import Problem
-from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, number
+from belated.theory.bound import (
+    EQUAL,
+    ROUNDED_GAP,
+    Bound,
+    check_horizon,
+    check_independent,
+    check_problem,
+    number,
+    quantile,
+)
 from belated.theory.minimise import (
     Array,
     Shares,
     alike,
+    common_share,
     over,
     smallest_delay,
     smallest_largest,
@@ -48,9 +58,10 @@ def successive_elimination(problem: Problem, horizon: int) -> Bound:
     worse, best = _arms(problem)
     if not worse:
         return _nothing("SE", "Theorem 2")
+    stars = list({problem.delay_law(star): star for star in reversed(best)}.values())  # one for each law
     forms = {
-        "per arm": min((_per_arm(problem, worse, star, log_t) for star in best), key=lambda bound: bound.value),
-        "single": min((_single(problem, worse, star, log_t) for star in best), key=lambda bound: bound.value),
+        "per arm": min((_per_arm(problem, worse, star, log_t) for star in stars), key=lambda bound: bound.value),
+        "single": min((_single(problem, worse, star, log_t) for star in stars), key=lambda bound: bound.value),
     }
     smaller = min(forms.values(), key=lambda bound: bound.value)
     return Bound(
@@ -99,13 +110,8 @@ def _per_arm(problem: Problem, worse: list[int], star: int, log_t: float) -> Bou
 
 
 def _single(problem: Problem, worse: list[int], star: int, log_t: float) -> Bound:
-    arms = [*worse, star]
-    shares = Shares([problem.delay_law(arm) for arm in arms])
+    common = common_share([problem.delay_law(arm) for arm in (*worse, star)])
     weight = float((325.0 * log_t / problem.gaps[worse]).sum())
-
-    def common(d: Array) -> Array:
-        return np.asarray(shares(np.repeat(d[:, None], len(arms), axis=1)).min(axis=1))
-
     d = smallest_delay(lambda d: over(np.array([weight]), common(d)[:, None]), 4.0)
     source = "Theorem 2, one quantile for all"
     if math.isinf(d):
@@ -192,9 +198,9 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
     gaps = problem.gaps[worse]
     q = 1.0 - gaps / 4.0
     q_star = 1.0 - float(gaps.min()) / 4.0
-    d = np.array([problem.delay_quantile(arm, level) for arm, level in zip(worse, q, strict=True)])
-    star = min(best, key=lambda arm: problem.delay_quantile(arm, q_star))
-    d_star = problem.delay_quantile(star, q_star)
+    d = np.array([quantile(problem, arm, level) for arm, level in zip(worse, q, strict=True)])
+    star = min(best, key=lambda arm: quantile(problem, arm, q_star))
+    d_star = quantile(problem, star, q_star)
     learning = float((1166.0 * log_t / gaps).sum())
     waiting = 4.0 * math.log(problem.arms) * (float(d.max()) + d_star)
     return Bound(
@@ -233,7 +239,7 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
         return _nothing("Optimistic-UCB", "equation after Theorem 5, constant 1")
     gaps = problem.gaps[worse]
     q = 1.0 - gaps / 4.0
-    d = np.array([problem.delay_quantile(arm, level) for arm, level in zip(worse, q, strict=True)])
+    d = np.array([quantile(problem, arm, level) for arm, level in zip(worse, q, strict=True)])
     learning, waiting = float((log_t / gaps).sum()), float(d.sum())
     return Bound(
         "Optimistic-UCB",
@@ -257,7 +263,7 @@ def _arms(problem: Problem) -> tuple[list[int], list[int]]:
 
 def _nothing(name: str, source: str) -> Bound:
     """Every arm is a best one: there is no regret."""
-    return Bound(name, source, 0.0, {"learning": 0.0, "waiting": 0.0}, statement="R = 0: every arm is a best one")
+    return Bound(name, source, 0.0, {"learning": 0.0, "waiting": 0.0}, statement=f"R = 0: {EQUAL}")
 
 
 def _unbounded(name: str, source: str, infinite: Sequence[str]) -> Bound:
