@@ -74,7 +74,7 @@ def test_an_edit_in_a_helper_of_a_policy_is_seen(tmp_path: Path, writable: bool)
 def test_every_file_with_compiled_code_is_part_of_the_hash() -> None:
     package = Path(kernel.__file__).parent
     hashed = {path for part in kernel._COMPILED for path in package.glob(part)}
-    marks = ("@compiled", "@inner", "@outlined", "@entry", "@dispatched")
+    marks = ("@compiled", "@inner", "@merged", "@outlined", "@entry", "@dispatched", "@called_by_address")
     compiled = {path for path in package.rglob("*.py") if any(f"\n{mark}\n" in path.read_text() for mark in marks)}
     assert len(compiled) > 8
     assert compiled <= hashed
@@ -90,3 +90,31 @@ def test_old_folders_are_forgotten_and_others_are_not(tmp_path: Path) -> None:
     assert not old.exists()
     assert young.exists()
     assert foreign.exists()
+
+
+CONSTANT_POLICY = """
+import settings
+from belated.forms.base import policy
+from belated.forms.confidence import ConfidencePolicy
+from belated.forms.index import IndexPolicy
+from settings import SIGN
+
+@policy
+class Mine(IndexPolicy, ConfidencePolicy):
+    label = "Mine"
+
+    @staticmethod
+    def index(policy, arm):
+        return {sign} * arm.total / max(arm.observed, 1.0)
+"""
+
+
+@pytest.mark.parametrize("sign", ["SIGN", "settings.SIGN"])
+def test_an_edit_of_a_constant_in_another_file_is_seen(tmp_path: Path, sign: str) -> None:
+    cache = tmp_path / "cache"
+    (tmp_path / "mine.py").write_text(CONSTANT_POLICY.format(sign=sign))
+    (tmp_path / "settings.py").write_text("SIGN = 1.0\n")
+    assert play(tmp_path, cache) == 1
+    assert list(cache.rglob("*.nbi"))
+    (tmp_path / "settings.py").write_text("SIGN = -1.0\n")
+    assert play(tmp_path, cache) == 99

@@ -36,12 +36,11 @@ def called_by_address(function: Callable[..., None]) -> Callable[[], int]:
     signature = types.void(_types.CPointer(types.uint64), *([types.int64] * NUMBERS))
 
     @cache
-    def address() -> int:
+    def compiled() -> Any:  # kept: the code lives as long as this
         with kept_in(cache_folder()) as kept:
-            made = _cfunc(signature, cache=kept, error_model="numpy", _nrt=False)(function)
-        return int(made.address)
+            return _cfunc(signature, cache=kept, error_model="numpy", _nrt=False)(function)
 
-    return address
+    return lambda: int(compiled().address)
 
 
 def table_of(address: int, *arrays: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:

@@ -82,18 +82,19 @@ def entry(function: F) -> F:
     return _cached(function, cache_folder())
 
 
-def private_entry(function: F, *sources: str) -> F:
-    """``entry`` whose cached code also depends on other source files (those of a user's own policy).
+def private_entry(function: F, files: set[str], values: set[str]) -> F:
+    """``entry`` whose cached code also depends on other files and on values (those of a user's own policy).
 
     An empty name stands for code that has no file, such as a notebook's: it is compiled anew in every process.
     """
     folder = cache_folder()
-    if folder is None or "" in sources:
+    if folder is None or "" in files:
         return _cached(function, None)
     digest = hashlib.sha256()
-    for source in sorted(sources):
-        digest.update(source.encode())
-        digest.update(Path(source).read_bytes())
+    for file in sorted(files):
+        digest.update(file.encode())
+        digest.update(Path(file).read_bytes())
+    digest.update("\0".join(sorted(values)).encode())
     return _cached(function, folder / f"own-{digest.hexdigest()[:16]}")
 
 

@@ -122,8 +122,8 @@ GAPS = st.lists(st.floats(0.01, 0.25), min_size=1, max_size=4).map(lambda gaps: 
 def test_the_asymptotic_form_follows_from_the_finite_one_when_t_is_large(
     gaps: list[float], q: float, alpha: float, constant: float, more: float
 ) -> None:
-    """From T = exp(8 / (1 - alpha) (ln(32 C / (q gap)) + 1)) on the finite form is the larger; what is proven implies it
-    where the 1 / gap add up to 32, as the proof's last step needs."""
+    """From T = exp(8 / (1 - alpha) (ln(32 C / (q gap)) + 1)) on the finite form is the larger. What is proven implies
+    it where the 1 / gap add up to 32, as the proof's last step needs."""
     enough = 8 / (1 - alpha) * (math.log(32 * constant / (q * min(gaps[1:]))) + 1)
     log_t = enough + more
     horizon = math.floor(math.exp(min(log_t, 700.0)))

@@ -72,7 +72,7 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
         rows = made("setting", "earlier work", "the paper")
         for row in table(problem, rounds):
             if row.previous is not None or row.paper is not None:
-                rows.add_row(row.setting, _entries(row.previous, number), _entries(row.paper, number))
+                rows.add_row(row.setting, _entries(row.previous), _entries(row.paper))
         screen.print(rows)
 
 
@@ -85,6 +85,7 @@ def _levels(quantiles: tuple[float, ...]) -> str:
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
-def _entries(entries: dict[str, float] | None, number: object) -> str:
-    assert callable(number)
+def _entries(entries: dict[str, float] | None) -> str:
+    from belated.theory.bound import number
+
     return "\n".join(f"{name} = {number(value)}" for name, value in entries.items()) if entries else "-"

@@ -136,11 +136,13 @@ def _play_span(
     key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
     while now <= until:
         _deliver(policy, state, flight, now)
-        arm = np.uint32(hooks.choose(policy, state, now))
-        if hooks.only_arm(policy, state) >= 0:
-            return now
-        if not hooks.is_trusted(policy) and arm >= state.arms:
+        chosen = hooks.choose(policy, state, now)
+        only = hooks.only_arm(policy, state)
+        if not hooks.is_trusted(policy) and (not hooks.is_arm(state, chosen) or only >= state.arms):
             return -1
+        if only >= 0:
+            return now
+        arm = np.uint32(chosen)
         rank = state.pulls[arm]
         if begins_batch(stock, rank):
             _draw_batch(setting, stock, key_a, key_b, arm, rank, run)

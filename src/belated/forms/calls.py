@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
-from types import ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -37,28 +39,75 @@ def _entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[.
     return private_entry(function, *sources_of(policy))
 
 
-def sources_of(policy: type[Policy]) -> set[str]:
-    """The files outside the package that hold a policy's functions and all that these call; "" for code without a
-    file."""
-    own = (value for base in policy.__mro__ for value in vars(base).values())
-    todo: list[Any] = [value.__func__ for value in own if isinstance(value, staticmethod)]
-    seen: set[int] = set()
+def sources_of(policy: type[Policy]) -> tuple[set[str], set[str]]:
+    """(files, values) from outside the package that a policy's compiled code depends on: the files of its classes and
+    of all functions that its own call, and the numbers that these see by a name. The file "" stands for code without a
+    file and for values of which it cannot be told whether they changed."""
     files: set[str] = set()
+    values = {f"{name}={getattr(policy, name)!r}" for name in FACTS if hasattr(policy, name)}
+    todo: list[Any] = []
+    for cls in policy.__mro__:
+        if cls.__module__.split(".")[0] not in _KNOWN:
+            files.add(_file_of(cls))
+        todo += [("", value.__func__) for value in vars(cls).values() if isinstance(value, staticmethod)]
+    seen: set[int] = set()
     while todo:
-        value = todo.pop()
+        name, value = todo.pop()
         body = getattr(value, "py_func", value)  # a compiled function
-        code = getattr(body, "__code__", None)
-        if code is None or id(body) in seen or str(body.__module__).split(".")[0] in _KNOWN:
-            continue
-        seen.add(id(body))
-        files.add(code.co_filename if Path(code.co_filename).is_file() and body.__module__ != "__main__" else "")
-        for name in code.co_names:
-            found = body.__globals__.get(name)
-            todo.extend(vars(found).get(other) for other in code.co_names) if isinstance(
-                found, ModuleType
-            ) else todo.append(found)
-    return files
+        if isinstance(body, FunctionType):
+            if id(body) not in seen and str(body.__module__).split(".")[0] not in _KNOWN:
+                seen.add(id(body))
+                files.add(_file_of(body))
+                todo.extend(_names_in(body))
+        elif isinstance(body, type):
+            if body.__module__.split(".")[0] not in _KNOWN:
+                files.add(_file_of(body))
+        elif not isinstance(body, ModuleType | BuiltinFunctionType | np.ufunc):
+            told = _told(body)
+            values.add(f"{name}={told}")
+            if told is None:
+                files.add("")
+    return files, values
 
+
+def _file_of(thing: Any) -> str:
+    """The file of a class or function; "" if it has none that can be read again."""
+    try:
+        file = inspect.getsourcefile(thing) or ""
+    except TypeError:
+        file = ""
+    return file if thing.__module__ != "__main__" and Path(file).is_file() else ""
+
+
+def _names_in(body: FunctionType) -> Iterator[tuple[str, Any]]:
+    """What a function sees by a name: in its module, in modules that it names, in what is around it."""
+    codes = [body.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+        for name in code.co_names:
+            if name not in body.__globals__:
+                continue
+            found = body.__globals__[name]
+            yield name, found
+            if isinstance(found, ModuleType) and found.__name__.split(".")[0] not in _KNOWN:
+                yield from ((f"{name}.{other}", vars(found)[other]) for other in code.co_names if other in vars(found))
+    for name, cell in zip(body.__code__.co_freevars, body.__closure__ or (), strict=True):
+        yield name, cell.cell_contents
+
+
+def _told(value: Any) -> str | None:
+    """A value as text, by which it is known again; None for what may change unseen."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
+    if isinstance(value, tuple):
+        parts = [_told(part) for part in value]
+        return None if None in parts else f"({', '.join(map(str, parts))})"
+    return repr(value) if value is None or isinstance(value, bool | int | float | str | bytes | np.generic) else None
+
+
+FACTS = ("is_trusted", "reads_origin", "answers_nobody", "reads_pulls")
+"""Attributes of a policy's class that are compiled in as constants."""
 
 _KNOWN = {"belated", "numba", "numpy", "math", "abc", "builtins", "typing", "dataclasses"}
 """Packages whose sources are known otherwise, or do not change."""
@@ -73,9 +122,10 @@ def begin(state: State, seed: Any) -> None:
 
 @inner
 def _decide(policy: Any, state: State, now: Any) -> Any:
-    arm = np.uint32(hooks.choose(policy, state, now))
-    if arm >= state.arms:
+    chosen = hooks.choose(policy, state, now)
+    if not hooks.is_arm(state, chosen):
         return np.int64(-1), np.int64(0)
+    arm = np.uint32(chosen)
     rank = np.int64(state.pulls[arm])
     hooks.record_pull(policy, state, arm, rank, now)
     return np.int64(arm), rank
@@ -136,8 +186,8 @@ def fill(policy: Any, table: Any) -> None:
 
 
 def no_such_arm(policy: Policy, arms: int) -> InvalidParameter:
-    """The error for a policy whose ``choose`` gave an arm that does not exist."""
+    """The error for a policy whose ``choose`` (or ``only_arm``) gave an arm that does not exist."""
     return InvalidParameter(
-        f"{type(policy).__name__}.choose gave an arm that does not exist; with {arms} arms it must give a whole number "
-        f"from 0 to {arms - 1}."
+        f"{type(policy).__name__}.choose or .only_arm gave an arm that does not exist; with {arms} arms it must give a "
+        f"whole number from 0 to {arms - 1}."
     )

@@ -80,9 +80,9 @@ def bonus(policy: Any, x: Any) -> Any:
 @inner
 def tabulated(policy: Any, x: Any) -> Any:
     """``bonus`` at a count x, from ``policy.table`` where it reaches so far; to the bit the same."""
-    place = np.int64(x)
-    if place < policy.table.shape[0]:
-        return policy.table[np.uint32(place)]
+    place = np.uint64(np.int64(x))  # a negative one is far beyond the table
+    if place < np.uint64(policy.table.shape[0]):
+        return policy.table[place]
     return bonus(policy, x)
 
 
@@ -99,6 +99,12 @@ def upper(policy: Any, arm: Arm) -> Any:
 @dispatched
 def enough(policy: Any, arm: Arm, phase: Any) -> Any:
     """Elimination: whether the arm needs no further sweep in this phase (1, 2, ...)."""
+
+
+@inner
+def is_arm(state: State, chosen: Any) -> Any:
+    """Whether what a policy chose is an arm: a whole number from 0 to K - 1 (which NaN is not)."""
+    return chosen >= 0 and chosen < state.arms and chosen == np.int64(chosen)
 
 
 @inner

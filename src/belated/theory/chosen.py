@@ -36,7 +36,8 @@ INDEPENDENT = (successive_elimination, phased_elimination, joulani)
 
 def bound_of(policy: Policy, problem: Problem, horizon: int) -> Bound | None:
     """The bound for a policy on a problem; None if no theorem is about it: not about this policy, not for its
-    ``confidence`` (theorems are for c = ln T, ``confidence=None``), or not for delays that depend on the reward.
+    ``confidence`` or horizon (theorems are for c = ln T, ``confidence=None``), or not for delays that depend on the
+    reward.
 
     >>> from belated import Problem
     >>> from belated.delays import Fixed
@@ -49,7 +50,7 @@ def bound_of(policy: Policy, problem: Problem, horizon: int) -> Bound | None:
     if not isinstance(policy, Policy):
         raise InvalidParameter(f"policy is {policy!r}; give a policy, such as SuccessiveElimination().")
     theorem = THEOREMS.get(type(policy))
-    if theorem is None or getattr(policy, "confidence", None) is not None:
+    if theorem is None or getattr(policy, "confidence", None) is not None or policy.horizon not in (None, horizon):
         return None
     if problem.reward_dependent and theorem in INDEPENDENT:
         return None

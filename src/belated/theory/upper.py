@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,17 +64,7 @@ def successive_elimination(problem: Problem, horizon: int) -> Bound:
         "per arm": min((_per_arm(problem, worse, star, log_t) for star in stars), key=lambda bound: bound.value),
         "single": min((_single(problem, worse, star, log_t) for star in stars), key=lambda bound: bound.value),
     }
-    smaller = min(forms.values(), key=lambda bound: bound.value)
-    return Bound(
-        smaller.name,
-        smaller.source,
-        smaller.value,
-        smaller.terms,
-        smaller.quantiles,
-        smaller.delays,
-        smaller.statement,
-        forms=forms,
-    )
+    return replace(min(forms.values(), key=lambda bound: bound.value), forms=forms)
 
 
 def _per_arm(problem: Problem, worse: list[int], star: int, log_t: float) -> Bound:
@@ -137,6 +128,9 @@ def phased_elimination(problem: Problem, horizon: int) -> Bound:
 
     whichever quantiles are best. The best arm's delay does not occur.
 
+    The last line of the paper's proof has ln T (ln K + 1) in place of ln T ln K: near the end of a phase one arm may be
+    swept alone. ``forms["proof"]`` is the bound with that factor.
+
     >>> from belated import Problem
     >>> from belated.delays import Fixed, PacketLoss
     >>> from belated.rewards import Bernoulli
@@ -149,26 +143,32 @@ def phased_elimination(problem: Problem, horizon: int) -> Bound:
     worse, _ = _arms(problem)
     if not worse:
         return _nothing("PSE", "Theorem 3")
+    log_k = math.log(problem.arms)
+    theorem = _phased(problem, worse, log_t, log_t * log_k, "Theorem 3", "ln T ln K")
+    proof = _phased(problem, worse, log_t, log_t * (log_k + 1.0), "Theorem 3, its proof", "ln T (ln K + 1)")
+    return replace(theorem, forms={"theorem": theorem, "proof": proof})
+
+
+def _phased(problem: Problem, worse: list[int], log_t: float, slope: float, source: str, factor: str) -> Bound:
     gaps = problem.gaps[worse]
     weights = 290.0 * log_t / gaps
     laws = [problem.delay_law(arm) for arm in worse]
     shares = Shares(laws)
-    slope = log_t * math.log(problem.arms)
     of, kind = alike(laws, gaps)
     found = smallest_largest(Shares([laws[arm] for arm in of]), together(kind, weights), gaps[of], slope)
     if found is None:
-        return _unbounded("PSE", "Theorem 3", ("learning",))
+        return _unbounded("PSE", source, ("learning",))
     d = found[kind]
     q = shares(d)
     learning, waiting = float((weights / q).sum()), slope * float((d * gaps).max())
     return Bound(
         "PSE",
-        "Theorem 3",
+        source,
         learning + waiting,
         {"learning": learning, "waiting": waiting},
         *_placed(problem.arms, worse, q, d, {}),
         statement=(
-            f"R <= sum of 290 ln T / (q_i gap) + ln T ln K max d_i(q_i) gap = {number(learning)} + {number(waiting)} = "
+            f"R <= sum of 290 ln T / (q_i gap) + {factor} max d_i(q_i) gap = {number(learning)} + {number(waiting)} = "
             f"{number(learning + waiting)}, with q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
         ),
     )

@@ -1,0 +1,140 @@
+"""The quantile functions of simple delay rows, in whole rounds: one by one, and of a batch in vector code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from belated.engine.laws import BEYOND, FIXED, GEOMETRIC, NEVER, POWER, SAMPLE, SPAN, STEPS, Laws
+from belated.kernel import inner, outlined
+from belated.numerics import exp, log, normal_quantile_straight
+
+
+@inner
+def quantile(laws: Laws, row: Any, u: Any) -> Any:
+    """The quantile function of a simple delay row at u in (0, 1), in whole rounds."""
+    kind = laws.kind[row]
+    a = laws.a[row]
+    b = laws.b[row]
+    low = laws.lo[row]
+    high = laws.hi[row]
+    if kind == FIXED:
+        return low
+    if kind == SPAN:
+        return _span(low, high, u)
+    if kind == SAMPLE:
+        return _sample(laws, a, low, high, u)
+    if kind == STEPS:
+        return _step(laws, a, b, low, high, _cells(laws, b), u)
+    return _formula(kind, a, b, u)
+
+
+@outlined
+def _formula(kind: Any, a: Any, b: Any, u: Any) -> Any:
+    """The quantile function of a smooth law."""
+    if kind == GEOMETRIC:
+        return _geometric(a, u)
+    if kind == POWER:
+        return _power(a, b, u)
+    return _lognormal(a, b, u)
+
+
+@inner
+def _span(low: Any, high: Any, u: Any) -> Any:
+    """Whole numbers from ``low`` to ``high``, all alike."""
+    return min(low + np.int64(u * (high - low + 1)), np.int64(BEYOND))
+
+
+@inner
+def _geometric(a: Any, u: Any) -> Any:
+    """a = 1 / ln(1 - p)."""
+    return np.int64(min(log(u) * a, float(BEYOND)))
+
+
+@inner
+def _power(a: Any, b: Any, u: Any) -> Any:
+    """a = scale, b = -1 / alpha."""
+    return np.int64(min(a * exp(log(u) * b), float(BEYOND)))
+
+
+@inner
+def _lognormal(a: Any, b: Any, u: Any) -> Any:
+    """a = ln median, b = sigma."""
+    return _scaled(a, b, normal_quantile_straight(u))
+
+
+@inner
+def _scaled(a: Any, b: Any, x: Any) -> Any:
+    """The log-normal delay where the normal is x."""
+    return np.int64(min(exp(a + b * x), float(BEYOND)))
+
+
+@inner
+def _sample(laws: Laws, a: Any, low: Any, high: Any, u: Any) -> Any:
+    """One of a sorted sample, or never; a = size / (1 - P(never))."""
+    place = np.int64(u * a)
+    known = np.int64(laws.whole[low + min(place, high - 1)])
+    return known if place < high else np.int64(NEVER)
+
+
+@inner
+def _cells(laws: Laws, b: Any) -> Any:
+    """STEPS: how many cells the index has."""
+    return float(laws.whole[np.int64(b)])
+
+
+@inner
+def _step(laws: Laws, a: Any, b: Any, low: Any, high: Any, cells: Any, u: Any) -> Any:
+    """STEPS: the first whole number, from a on, whose cumulative probability is above u.
+
+    ``whole`` holds at b the number of cells, then for each cell of the uniform twice the first place that may be it,
+    and 1 more where the cell has three or more."""
+    cell = np.int64(b) + 1 + np.int64(u * cells)
+    entry = np.int64(laws.whole[cell])
+    place = entry >> 1
+    if entry & 1:
+        end = np.int64(laws.whole[cell + 1] >> 1)
+        while place < end:
+            middle = (place + end) >> 1
+            if laws.real[low + middle] > u:
+                end = middle
+            else:
+                place = middle + 1
+    else:
+        place += np.int64(laws.real[low + place] <= u)
+    return np.int64(a) + place if place < high else np.int64(BEYOND)
+
+
+@outlined
+def quantiles(laws: Laws, row: Any, u: Any, count: Any, delays: Any) -> None:
+    """``quantile`` of one row at several places ``u``, which are not kept."""
+    kind = laws.kind[row]
+    a = laws.a[row]
+    b = laws.b[row]
+    low = laws.lo[row]
+    high = laws.hi[row]
+    if kind == FIXED:
+        for place in range(count):
+            delays[place] = low
+    elif kind == SPAN:
+        for place in range(count):
+            delays[place] = _span(low, high, u[place])
+    elif kind == SAMPLE:
+        for place in range(count):
+            delays[place] = _sample(laws, a, low, high, u[place])
+    elif kind == STEPS:
+        cells = _cells(laws, b)
+        for place in range(count):
+            delays[place] = _step(laws, a, b, low, high, cells, u[place])
+    elif kind == GEOMETRIC:
+        for place in range(count):
+            delays[place] = _geometric(a, u[place])
+    elif kind == POWER:
+        for place in range(count):
+            delays[place] = _power(a, b, u[place])
+    else:
+        for place in range(count):  # two short loops are faster than a long one
+            u[place] = normal_quantile_straight(u[place])
+        for place in range(count):
+            delays[place] = _scaled(a, b, u[place])
