@@ -30,7 +30,8 @@ lint: $(READY) ## style, types, import layers
 bench: $(READY) ## speed and memory against the limits, a C program and other libraries; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/bench.py
 
-docs: $(READY) ## the documentation, into site
+docs: $(READY) ## the documentation, into site; the numbers of the theory pages are computed anew and compared
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py -k "theory or bounds"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
