@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from scipy import stats
-
 from belated import Problem, simulate
 from belated.delays import (
     ByReward,
@@ -54,6 +52,8 @@ def late_successes(reward: float) -> Any:
 
 def laws() -> dict[str, Any]:
     """Return every delay law of the package, of the task's scale where it has one."""
+    from scipy import stats  # slow to import, and nothing else here needs it
+
     draw = random.Random(0)
     sample = [int(draw.expovariate(1 / TASK.delay)) for _ in range(1000)]
     return {
