@@ -15,7 +15,8 @@
     |-- NotReproducible                      a result whose problem cannot be written down is asked to run again
     |-- MissingComponent (also ImportError)  an optional part is not installed; the message has the install line
     `-- Interrupted (also KeyboardInterrupt) Ctrl-C; ``.result`` holds the finished runs
-        `-- SweepInterrupted                 Ctrl-C in a sweep; ``.sweep`` holds the finished values
+        |-- SweepInterrupted                 Ctrl-C in a sweep; ``.sweep`` holds the finished values
+        `-- ReproductionInterrupted          Ctrl-C in a reproduction; ``.outcomes`` holds the finished experiments
 
 Each message says what was given, what is allowed and what to do.
 """
@@ -25,6 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from belated.reproduce import Outcome
     from belated.result import Result
     from belated.sweep import Sweep
 
@@ -97,3 +99,11 @@ class SweepInterrupted(Interrupted):
     def __init__(self, message: str, sweep: Sweep | None, result: Result | None) -> None:
         super().__init__(message, result)
         self.sweep = sweep
+
+
+class ReproductionInterrupted(Interrupted):
+    """Ctrl-C stopped a reproduction; :attr:`outcomes` holds the experiments that were finished."""
+
+    def __init__(self, message: str, outcomes: list[Outcome]) -> None:
+        super().__init__(message, None)
+        self.outcomes = outcomes

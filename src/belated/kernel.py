@@ -143,7 +143,7 @@ def cache_folder() -> Path | None:
     base = os.environ.get("BELATED_CACHE_DIR")
     try:
         root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "belated"
-        folder = root / _source_hash()
+        folder = root / source_hash()
         if folder.is_dir():
             os.utime(folder)  # in use
         else:
@@ -162,7 +162,8 @@ def _forget_old(root: Path) -> None:
 
 
 @cache
-def _source_hash() -> str:
+def source_hash() -> str:
+    """Tells one state of the sources with compiled code, and numba's version, from another."""
     digest = hashlib.sha256(numba.__version__.encode())
     package = Path(__file__).parent
     for path in sorted(path for part in _COMPILED for path in package.glob(part)):

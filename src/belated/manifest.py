@@ -14,6 +14,7 @@ import numpy.typing as npt
 from belated._version import __version__
 from belated.errors import NotReproducible, StateError
 from belated.forms.base import Policy
+from belated.kernel import source_hash
 from belated.problem import Family, Problem
 from belated.spec import policy_spec, problem_spec, read_policy, read_problem
 
@@ -33,6 +34,8 @@ class Manifest:
     checkpoints: list[int]
     seconds: float
     version: str = __version__
+    engine: str = ""
+    """Which sources of compiled code it was made with."""
     format: int = FORMAT
 
     @classmethod
@@ -48,7 +51,9 @@ class Manifest:
     ) -> Manifest:
         """The manifest of a simulation."""
         specs = [policy_spec(policy) for policy in policies]
-        return cls(problem_spec(problem), specs, horizon, runs, seed, checkpoints.tolist(), seconds)
+        return cls(
+            problem_spec(problem), specs, horizon, runs, seed, checkpoints.tolist(), seconds, engine=source_hash()
+        )
 
     def make_problem(self) -> Problem | Family:
         """The problem (or family), made anew from the data."""

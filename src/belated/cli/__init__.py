@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from belated.cli import bounds, laws, plot, policies, simulate, sweep
-from belated.cli.helps import APP, BOUNDS, LAWS, PLOT, POLICIES, SIMULATE, SWEEP
+from belated.cli import bounds, laws, plot, policies, reproduce, simulate, sweep
+from belated.cli.helps import APP, BOUNDS, LAWS, PLOT, POLICIES, REPRODUCE, SIMULATE, SWEEP
 
 app = typer.Typer(
     help=APP,
@@ -47,6 +47,7 @@ app.command("simulate", help=SIMULATE)(simulate.command)
 app.command("sweep", help=SWEEP)(sweep.command)
 app.command("plot", help=PLOT)(plot.command)
 app.command("bounds", help=BOUNDS)(bounds.command)
+app.command("reproduce", help=REPRODUCE)(reproduce.command)
 
 
 def main() -> None:

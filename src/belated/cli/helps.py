@@ -128,7 +128,8 @@ APP = _help(
     "The whole form of a file, with a complete example: [bold]belated simulate --help[/bold]\n"
     "What can stand in it: [bold]belated policies[/bold], [bold]belated laws[/bold]\n"
     "Regret against a delay, a gap, ...: [bold]belated sweep --help[/bold]\n"
-    "What theory guarantees: [bold]belated bounds --help[/bold]",
+    "What theory guarantees: [bold]belated bounds --help[/bold]\n"
+    "The paper's figures and claims: [bold]belated reproduce --help[/bold]",
 )
 
 BOUNDS = _help(
@@ -190,4 +191,25 @@ PLOT = _help(
         "belated plot out/first/result.npz --out regret.pdf",
         "belated plot out/delays --out sweep.svg",
     ),
+)
+
+REPRODUCE = _help(
+    "Play the paper's experiments, and test what it says about them, claim by claim.",
+    shell(
+        "belated reproduce                        all of the paper, full size",
+        "belated reproduce figure1 theorem6       some of it",
+        "belated reproduce all                    also what goes beyond it",
+        "belated reproduce --fraction 0.05        a quick look",
+        "belated reproduce --list                 what there is",
+    ),
+    "Each claim of the paper is a sentence with a statistical test: it holds, fails,\n"
+    "or is undecided, with the numbers. Where one is undecided more runs are played,\n"
+    "up to a most that --list shows.",
+    "In the folder: report/index.html (the page to open), report/figures (SVG, PDF,\n"
+    "PNG, and the data of each), report/claims.md and claims.json, and all results in\n"
+    "results/. What is finished there with the same manifest is used again. Ctrl-C\n"
+    "keeps it, and reports what is finished.",
+    "An experiment is a file of data. One of your own, of the same form, can be played\n"
+    "as well: belated reproduce mine.toml",
+    EXITS,
 )

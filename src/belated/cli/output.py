@@ -9,11 +9,11 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from belated.cli.stage import Stage
 from belated.errors import InvalidParameter, StateError
 from belated.figures import plot_sweep, save_figure
 from belated.result import Result
 from belated.spec.paths import steps_of
+from belated.stage import Stage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,11 +20,11 @@ def command(
     """Play what a file says; write a result, a table and a plot."""
     with guarded():
         from belated.cli.bar import bar
-        from belated.cli.stage import Stage
         from belated.cli.tables import caution, heading, pace, summary
         from belated.config import read_experiment
         from belated.errors import Interrupted
         from belated.simulate import simulate
+        from belated.stage import Stage
 
         experiment = read_experiment(file, **overrides(runs, seed, horizon, out))
         from belated.cli.output import write_result  # heavy, and not needed to find a mistake

@@ -20,10 +20,10 @@ def command(
     """Regret against one key of a file: the delay, the gap, the number of arms, ..."""
     with guarded():
         from belated.cli.bar import bar
-        from belated.cli.stage import Stage
         from belated.cli.tables import heading, pace, sweep_table
         from belated.config import read_sweep
         from belated.errors import SweepInterrupted
+        from belated.stage import Stage
         from belated.sweep import sweep
 
         plan = read_sweep(file, **overrides(runs, seed, horizon, out))

@@ -1,0 +1,147 @@
+"""Tests of the course of a run: flat stretches of its curve, slopes, lines."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.claims.base import Comparison, Judged, Test, every, kind
+from belated.claims.estimate import Samples, Share, mean, ratio
+from belated.claims.evidence import Evidence
+from belated.claims.order import joined
+
+
+def flat_shares(curves: Samples) -> Samples:
+    """(R,) of each run's curve (R, C), at evenly spaced checkpoints, the share of steps without regret among those up
+    to the last with.
+
+    >>> flat_shares(np.array([[1.0, 1.0, 1.0, 2.0, 2.0], [1.0, 2.0, 3.0, 4.0, 5.0]]))
+    array([0.5, 0. ])
+    """
+    rising = np.diff(curves, axis=1, prepend=0.0) > 0.0
+    steps = rising.shape[1] - np.argmax(rising[:, ::-1], axis=1)
+    steps = np.where(rising.any(axis=1), steps, rising.shape[1])
+    return np.asarray(1.0 - rising.sum(axis=1) / steps)
+
+
+def flat_stretches(curves: Samples, steps: int) -> npt.NDArray[np.int64]:
+    """(R,) how many flat stretches of at least so many steps each curve (R, C) has before its last rise.
+
+    >>> flat_stretches(np.array([[1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 5.0, 5.0]]), 2)
+    array([2])
+    """
+    rising = np.diff(curves, axis=1, prepend=0.0) > 0.0
+    lengths = [np.diff(np.flatnonzero(row), prepend=-1) - 1 for row in rising]
+    return np.array([int((length >= steps).sum()) for length in lengths])
+
+
+def rising_slopes(curves: Samples, rounds: int) -> Samples:
+    """(R,) of each run, regret for each round of the steps with regret; ``rounds`` is the length of a step."""
+    rising = (np.diff(curves, axis=1, prepend=0.0) > 0.0).sum(axis=1)
+    return np.asarray(curves[:, -1] / np.maximum(rising * rounds, 1))
+
+
+@kind("flat")
+@dataclass(frozen=True)
+class Flat(Test):
+    """On average over the runs, the share of flat stretches (no regret at all between two checkpoints) in the part of
+    the curve before its last rise is between ``low`` and ``high``."""
+
+    policy: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def judge(self, evidence: Evidence, risk: float) -> Judged:
+        comparisons = [
+            Comparison(
+                joined(evidence.named(cell), f"share of flat stretches in {self.policy}'s curves"),
+                mean(flat_shares(evidence.curve(self.policy, cell))),
+                self.low,
+                self.high,
+            )
+            for cell in evidence.cells
+        ]
+        return every(comparisons, risk)
+
+
+@kind("flat stretches")
+@dataclass(frozen=True)
+class FlatStretches(Test):
+    """The share of runs whose curve has at least ``least`` flat stretches of ``steps`` steps or more before its last
+    rise is between ``low`` and ``high``."""
+
+    policy: str
+    least: int
+    steps: int
+    low: float = -math.inf
+    high: float = math.inf
+
+    def judge(self, evidence: Evidence, risk: float) -> Judged:
+        comparisons = []
+        for cell in evidence.cells:
+            counts = flat_stretches(evidence.curve(self.policy, cell), self.steps)
+            share = Share(int((counts >= self.least).sum()), counts.size)
+            what = f"share of runs in which {self.policy}'s curve has {self.least} flat stretches or more"
+            comparisons.append(
+                Comparison(
+                    joined(evidence.named(cell), what), share, self.low, self.high, f"{counts.mean():.3g} on average"
+                )
+            )
+        return every(comparisons, risk)
+
+
+@kind("same slope")
+@dataclass(frozen=True)
+class SameSlope(Test):
+    """Where it rises, the curve of ``policy`` is between ``low`` and ``high`` times as steep as that of ``than``."""
+
+    policy: str
+    than: str
+    low: float
+    high: float
+
+    def judge(self, evidence: Evidence, risk: float) -> Judged:
+        comparisons = []
+        for cell in evidence.cells:
+            step = int(evidence.results[cell].rounds[0])
+            x, y = (rising_slopes(evidence.curve(label, cell), step) for label in (self.policy, self.than))
+            comparisons.append(
+                Comparison(
+                    joined(evidence.named(cell), f"slope of {self.policy} / slope of {self.than}"),
+                    ratio(x, y),
+                    self.low,
+                    self.high,
+                    f"{x.mean():.3g} and {y.mean():.3g} a round",
+                )
+            )
+        return every(comparisons, risk)
+
+
+@kind("straight")
+@dataclass(frozen=True)
+class Straight(Test):
+    """The regret of the second half of a run is between ``low`` and ``high`` times that of the first half."""
+
+    policy: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def judge(self, evidence: Evidence, risk: float) -> Judged:
+        comparisons = []
+        for cell in evidence.cells:
+            rounds = evidence.results[cell].rounds
+            half = int(np.searchsorted(rounds, rounds[-1] / 2.0))
+            curves = evidence.curve(self.policy, cell)
+            comparisons.append(
+                Comparison(
+                    joined(evidence.named(cell), f"{self.policy}: regret of the second half / of the first"),
+                    ratio(curves[:, -1] - curves[:, half], curves[:, half]),
+                    self.low,
+                    self.high,
+                    f"{curves[:, half].mean():,.4g} at round {rounds[half]:,}, {curves[:, -1].mean():,.4g} at the end",
+                )
+            )
+        return every(comparisons, risk)

@@ -1,0 +1,106 @@
+"""Estimates with confidence intervals: means over runs, smooth functions of such means, shares of runs, plain
+numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv, stdtrit
+
+Samples = npt.NDArray[np.float64]
+"""(R,) a number for each run."""
+
+
+class Estimate(Protocol):
+    """A number known up to chance."""
+
+    @property
+    def value(self) -> float:
+        """The best guess."""
+
+    def interval(self, risk: float) -> tuple[float, float]:
+        """An interval that misses the number with probability ``risk`` at the most."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A number without chance, such as a bound."""
+
+    value: float
+
+    def interval(self, risk: float) -> tuple[float, float]:
+        return self.value, self.value
+
+
+@dataclass(frozen=True)
+class Smooth:
+    """A smooth function of means over runs. ``influence`` is, of each run, how much it pulls the estimate its way (its
+    derivative, to first order); Student's t for its mean."""
+
+    value: float
+    influence: Samples
+
+    def interval(self, risk: float) -> tuple[float, float]:
+        count = self.influence.size
+        if count < 2 or not math.isfinite(self.value):
+            return -math.inf, math.inf
+        width = float(self.influence.std(ddof=1)) / math.sqrt(count) * float(stdtrit(count - 1, 1.0 - risk / 2.0))
+        return self.value - width, self.value + width
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of runs; Clopper and Pearson's exact interval."""
+
+    hits: int
+    count: int
+
+    @property
+    def value(self) -> float:
+        return self.hits / self.count
+
+    def interval(self, risk: float) -> tuple[float, float]:
+        hits, misses = self.hits, self.count - self.hits
+        low = float(betaincinv(hits, misses + 1, risk / 2.0)) if hits else 0.0
+        high = float(betaincinv(hits + 1, misses, 1.0 - risk / 2.0)) if misses else 1.0
+        return low, high
+
+
+def mean(x: Samples) -> Smooth:
+    """The mean of a number over runs.
+
+    >>> low, high = mean(np.array([1.0, 2.0, 3.0, 4.0])).interval(0.05)
+    >>> round(low, 3), round(high, 3)
+    (0.446, 4.554)
+    """
+    return Smooth(float(x.mean()), x)
+
+
+def ratio(x: Samples, y: Samples) -> Smooth:
+    """The ratio of two means, paired run by run; no number where the second is 0."""
+    below = float(y.mean())
+    if below == 0.0:
+        return Smooth(math.nan, x)
+    value = float(x.mean()) / below
+    return Smooth(value, (x - value * y) / below)
+
+
+def log_slope(xs: Sequence[float], ys: Sequence[Samples]) -> Smooth:
+    """The slope of a straight line, by least squares, through (ln x, ln mean y).
+
+    >>> log_slope([1.0, 2.0, 4.0], [np.full(3, 5.0), np.full(3, 10.0), np.full(3, 20.0)]).value
+    1.0
+    """
+    means = np.array([float(y.mean()) for y in ys])
+    if not np.all(means > 0.0):
+        return Smooth(math.nan, ys[0])
+    logs = np.log(np.asarray(xs, np.float64))
+    apart = logs - logs.mean()
+    weights = apart / float(apart @ apart)
+    influence = sum(weight * y / m for weight, y, m in zip(weights, ys, means, strict=True))
+    return Smooth(float(weights @ np.log(means)), np.asarray(influence))

@@ -1,0 +1,38 @@
+"""The paper's experiments as data: one file each, with set-ups, claims and figures, and no loops.
+
+:data:`PAPER` are those of the paper; :data:`EXTRA` go further: how robust its claims are, and what it did not plot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from belated.errors import UnknownName
+from belated.experiments.read import Experiment, read_file
+from belated.spec.keys import hint
+
+PAPER = ("figure1", "figure2", "figure3", "figure4", "figure5", "table1", "theorem1", "theorem6")
+EXTRA = ("robustness", "beyond")
+NAMES = PAPER + EXTRA
+
+
+def load(name: str) -> Experiment:
+    """The experiment of this name."""
+    if name not in NAMES:
+        raise UnknownName(
+            f"{name!r} is no experiment.{hint(name, NAMES)} There are {', '.join(NAMES)}; 'all' means all of these; "
+            "files of your own end in .toml."
+        )
+    return read_file(Path(__file__).parent / f"{name}.toml")
+
+
+def chosen(names: Sequence[str]) -> list[Experiment]:
+    """The experiments of these names, each once: all of the paper for none, all there are for "all"; files of a user's
+    own by their path."""
+    wanted: list[str] = []
+    for name in names or PAPER:
+        wanted += NAMES if name == "all" else [name]
+    return [read_file(Path(name)) if name.endswith(".toml") else load(name) for name in dict.fromkeys(wanted)]
+
+
+__all__ = ["EXTRA", "NAMES", "PAPER", "Experiment", "chosen", "load", "read_file"]

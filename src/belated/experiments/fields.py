@@ -1,0 +1,55 @@
+"""Tables of a file as objects: a dataclass's fields are the keys, its annotations say what each may be."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from belated.errors import ConfigurationError
+from belated.spec.keys import hint, only, shown, table
+
+T = TypeVar("T")
+_WORDS: dict[Any, str] = {str: "text in quotes", float: "a number", int: "a whole number", bool: "true or false"}
+
+
+def made(cls: type[T], data: Any, at: str) -> T:
+    """An object of a dataclass from a table; each error names the key."""
+    values = table(data, at, f"a table for {cls.__name__}")
+    hints = get_type_hints(cls)
+    known = {field.name: field for field in fields(cls) if field.init}  # type: ignore[arg-type]
+    only(values, known, at, cls.__name__)
+    for name, field in known.items():
+        if name not in values and field.default is MISSING and field.default_factory is MISSING:
+            raise ConfigurationError(f"{at}.{name} is missing; {cls.__name__} needs it.")
+    return cls(**{name: _fitting(value, hints[name], f"{at}.{name}") for name, value in values.items()})
+
+
+def chosen(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
+    """An object of the class that the table's key ``kind`` names."""
+    values = dict(table(data, at, "a table with kind"))
+    name = values.pop("kind", None)
+    if name not in kinds:
+        raise ConfigurationError(f"{at}.kind is {shown(name)}.{hint(name, kinds)} Give one of {', '.join(kinds)}.")
+    return made(kinds[name], values, at)
+
+
+def _fitting(value: Any, wanted: Any, at: str) -> Any:
+    """The value as the annotation wants it: lists as tuples, tables as objects."""
+    origin = get_origin(wanted)
+    if origin in (types.UnionType,):
+        return None if value is None else _fitting(value, get_args(wanted)[0], at)
+    if origin is tuple:
+        each = get_args(wanted)[0]
+        if not isinstance(value, list):
+            raise ConfigurationError(f"{at} is {shown(value)}; give a list.")
+        return tuple(_fitting(part, each, f"{at}[{place}]") for place, part in enumerate(value))
+    if origin is not None and issubclass(origin, Mapping):
+        return dict(table(value, at, "a table such as {delay = 200}"))
+    if isinstance(wanted, type) and is_dataclass(wanted):
+        return made(wanted, value, at)
+    good = isinstance(value, int | float) if wanted is float else isinstance(value, wanted)
+    if not good or (isinstance(value, bool) and wanted is not bool):
+        raise ConfigurationError(f"{at} is {shown(value)}; give {_WORDS.get(wanted, wanted.__name__)}.")
+    return float(value) if wanted is float else value

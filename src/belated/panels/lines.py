@@ -1,0 +1,96 @@
+"""Rows of lines: regret against rounds, and against an axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import NullLocator
+
+from belated.claims.evidence import Evidence
+from belated.errors import ConfigurationError
+from belated.panels.base import BAND, Reference, Row, points, row, summary
+from belated.panels.style import looks_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@row("curves")
+@dataclass(frozen=True, kw_only=True)
+class Curves(Row):
+    """Mean regret against rounds, with bands of four standard errors."""
+
+    def draw(self, axes: Axes, evidence: Evidence) -> None:
+        result = evidence.results[self._cell(evidence)]
+        for label in self.labels(evidence):
+            number = evidence.study.policy(label)
+            mean, width = result.mean[number], BAND * np.nan_to_num(result.stderr[number])
+            looks = looks_of(label)
+            looks.pop("marker")
+            axes.plot(result.rounds, mean, label=label, **looks)
+            axes.fill_between(result.rounds, mean - width, mean + width, color=looks["color"], alpha=0.2, linewidth=0)
+        axes.set_xlim(0, int(result.rounds[-1]))
+        axes.set_xlabel("round")
+
+    def table(self, evidence: Evidence) -> list[dict[str, Any]]:
+        result = evidence.results[self._cell(evidence)]
+        return [
+            {"policy": label, "round": int(t), "mean": float(m), "stderr": float(s), "runs": result.runs}
+            for label in self.labels(evidence)
+            for t, m, s in zip(
+                result.rounds,
+                result.mean[evidence.study.policy(label)],
+                result.stderr[evidence.study.policy(label)],
+                strict=True,
+            )
+        ]
+
+    def _cell(self, evidence: Evidence) -> int:
+        cells = evidence.cells
+        if len(cells) != 1:
+            raise ConfigurationError(
+                f"a row of curves shows one cell a panel, and the study {self.study!r} has {len(cells)} there; "
+                "split it, or say where."
+            )
+        return cells[0]
+
+
+@row("against")
+@dataclass(frozen=True, kw_only=True)
+class Against(Row):
+    """Regret at the horizon against an axis, with bars of four standard errors."""
+
+    x: str
+    xlabel: str = ""
+    references: tuple[Reference, ...] = field(default_factory=tuple)
+
+    def draw(self, axes: Axes, evidence: Evidence) -> None:
+        cells = evidence.cells
+        values = [evidence.study.cells[cell].place[self.x] for cell in cells]
+        for label in self.labels(evidence):
+            found = np.array([summary(evidence, label, cell) for cell in cells])
+            points(axes, label, values, found[:, 0], found[:, 1])
+        for reference in self.references:
+            heights = [reference.at(evidence.study.cells[cell].place) for cell in cells]
+            axes.plot(values, heights, color="#555555", linewidth=0.9, linestyle=(0, (1, 1.5)), label=reference.label)
+        axes.set_xlabel(self.xlabel or self.x)
+        if "x" in self.log:
+            axes.set_xscale("log")
+            axes.set_xticks(values)
+            axes.xaxis.set_minor_locator(NullLocator())
+
+    def table(self, evidence: Evidence) -> list[dict[str, Any]]:
+        return [
+            {
+                "policy": label,
+                self.x: evidence.study.cells[cell].place[self.x],
+                "mean": mean,
+                "stderr": stderr,
+                "runs": evidence.results[cell].runs,
+            }
+            for label in self.labels(evidence)
+            for cell in evidence.cells
+            for mean, stderr in [summary(evidence, label, cell)]
+        ]

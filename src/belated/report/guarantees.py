@@ -1,0 +1,55 @@
+"""What the theorems guarantee in the set-up of an experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from belated.claims import Evidence
+from belated.claims.evidence import in_words
+from belated.problem import Problem
+from belated.rng import family_generator
+from belated.theory import bound_of
+
+MOST_CELLS = 5
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A bound on the regret of a policy, for c = ln T, beside what was measured and what is trivial."""
+
+    place: str
+    policy: str
+    bound: float
+    source: str
+    trivial: float
+    """T times the largest gap: no policy's regret is above."""
+    measured: float
+    confidence: str
+
+    @property
+    def says(self) -> bool:
+        """Whether the bound says anything."""
+        return self.bound < self.trivial
+
+
+def guarantees(evidence: Evidence, seed: int) -> list[Guarantee]:
+    """The theorems' bounds for a study: at its first and last cells and some between. Where each run has a problem of
+    its own, for that of the first run."""
+    count = len(evidence.study.cells)
+    chosen = sorted({round(place * (count - 1) / (MOST_CELLS - 1)) for place in range(MOST_CELLS)})
+    found = []
+    for number in chosen:
+        cell = evidence.study.cells[number]
+        problem = cell.problem if isinstance(cell.problem, Problem) else cell.problem(family_generator(seed, 0))
+        for label, policy in zip(evidence.study.labels, cell.policies, strict=True):
+            given = getattr(policy, "confidence", None)
+            theory = policy if given is None else replace(cast("Any", policy), confidence=None)
+            bound = bound_of(theory, problem, cell.horizon)
+            if bound is None or bound.order:
+                continue
+            mean = float(evidence.results[number].final[evidence.study.policy(label)].mean())
+            trivial = cell.horizon * float(problem.gaps.max())
+            confidence = "ln T" if given is None else f"{given:g}"
+            found.append(Guarantee(in_words(cell.place), label, bound.value, bound.source, trivial, mean, confidence))
+    return found

@@ -1,0 +1,71 @@
+"""The claims as a table in Markdown, for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from belated.claims import Status
+from belated.report import words
+from belated.report.grid import Grid, grid
+from belated.report.summary import Summary
+from belated.reproduce import Outcome
+
+_NAMES = {Status.HOLDS: "✓ holds", Status.FAILS: "✗ fails", Status.UNDECIDED: "? undecided"}
+
+
+def markdown(summary: Summary, outcomes: Sequence[Outcome]) -> str:
+    """All claims, one table an experiment."""
+    return "\n".join(_lines(summary, outcomes)) + "\n"
+
+
+def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    yield "# The paper's claims, put to the test"
+    yield ""
+    yield (
+        f"{sum(summary.paper.values())} claims of the paper: **{words.tally(summary.paper)}.** "
+        "Each is judged with a confidence of 99.9 %, shared by all its comparisons and all looks at it. "
+        f"Seed {summary.seed}, belated {summary.machine['belated']}."
+    )
+    if sum(summary.extra.values()):
+        yield ""
+        yield f"And {sum(summary.extra.values())} that go beyond it: {words.tally(summary.extra)}."
+    if summary.fraction < 1.0:
+        yield ""
+        yield f"**This is a quick look: {summary.fraction:g} of the repetitions.**"
+    for outcome in outcomes:
+        yield ""
+        yield f"## {outcome.experiment.name}: {outcome.experiment.title}"
+        yield ""
+        yield f"*{outcome.experiment.place}.* {outcome.experiment.about}"
+        if outcome.experiment.assumed:
+            yield ""
+            yield "Left open by the paper, and assumed here:"
+            yield ""
+            yield from (f"- {text}" for text in outcome.experiment.assumed)
+        yield ""
+        yield "| | sentence | what is tested | numbers | runs |"
+        yield "|:--|:--|:--|:--|--:|"
+        for judgement in outcome.judgements:
+            claim = judgement.claim
+            cells = [
+                _NAMES[judgement.status],
+                f"{claim.sentence} *({claim.place})*" if claim.own else f"“{claim.sentence}” *({claim.place})*",
+                f"{claim.reading} *{claim.why}*" if claim.why else claim.reading,
+                words.summary(judgement),
+                f"{judgement.runs:,}",
+            ]
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        for judgement in outcome.judgements:
+            table = grid(judgement)
+            if table is not None:
+                yield from _table(judgement.claim.reading, table)
+
+
+def _table(title: str, table: Grid) -> Iterator[str]:
+    yield ""
+    yield title
+    yield ""
+    yield f"| {table.first} \\ {table.second} | " + " | ".join(map(str, table.columns)) + " |"
+    yield "|:--" + "|:-:" * len(table.columns) + "|"
+    for value, cases in table.rows.items():
+        yield f"| {value} | " + " | ".join(words.MARKS[case.judged.status] for case in cases) + " |"

@@ -1,0 +1,42 @@
+"""The report as one page of HTML without a network: style and pictures are inside it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+from jinja2 import Environment, StrictUndefined
+
+from belated.claims import Status
+from belated.claims.evidence import shown
+from belated.report import words
+from belated.report.grid import grid
+from belated.report.guarantees import guarantees
+from belated.report.summary import Summary
+from belated.reproduce import Outcome
+
+
+def page(summary: Summary, outcomes: Sequence[Outcome], drawings: Mapping[str, bytes], notes: Mapping[str, str]) -> str:
+    """The page; ``drawings`` are SVG pictures by name, ``notes`` what stands below each."""
+    folder = files("belated.report")
+    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.globals.update(Status=Status, words=words, shown=shown, MARKS=words.MARKS, grid=grid)
+    template = made.from_string((folder / "page.html").read_text(encoding="utf-8"))
+    return template.render(
+        style=(folder / "page.css").read_text(encoding="utf-8"),
+        summary=summary,
+        outcomes=outcomes,
+        notes=notes,
+        pictures={
+            name: "data:image/svg+xml;base64," + base64.b64encode(data).decode() for name, data in drawings.items()
+        },
+        guarantees={
+            outcome.experiment.name: [
+                (study, found)
+                for study, evidence in outcome.evidence.items()
+                if (found := guarantees(evidence, summary.seed))
+            ]
+            for outcome in outcomes
+        },
+    )

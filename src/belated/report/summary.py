@@ -1,0 +1,48 @@
+"""What a reproduction did, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from belated.claims import Status
+from belated.report.machine import machine
+from belated.reproduce import Outcome
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Counts, time and machine of a reproduction."""
+
+    seed: int
+    fraction: float
+    seconds: float
+    spent: float
+    rounds: int
+    paper: dict[str, int]
+    """Of the paper's claims how many hold, fail and are undecided."""
+    extra: dict[str, int]
+    """The same of all others."""
+    machine: dict[str, str]
+    stopped: bool = False
+    """Whether it was interrupted."""
+
+
+def summed(outcomes: Sequence[Outcome], seed: int, fraction: float, seconds: float, stopped: bool = False) -> Summary:
+    """The summary of outcomes."""
+
+    def counts(extra: bool) -> dict[str, int]:
+        found = [outcome for outcome in outcomes if outcome.experiment.extra is extra]
+        return {str(status): sum(outcome.counted(status) for outcome in found) for status in Status}
+
+    return Summary(
+        seed,
+        fraction,
+        seconds,
+        sum(outcome.spent for outcome in outcomes),
+        sum(outcome.rounds for outcome in outcomes),
+        counts(extra=False),
+        counts(extra=True),
+        machine(),
+        stopped,
+    )

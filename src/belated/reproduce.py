@@ -1,0 +1,206 @@
+"""Plays experiments: each study until its claims are decided, or its most runs are reached."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from belated.claims import Claim, Evidence, Judgement, Status
+from belated.errors import InvalidParameter, ReproductionInterrupted
+from belated.experiments import Experiment
+from belated.manifest import Manifest
+from belated.progress import Progress
+from belated.result import Result
+from belated.rng import check_seed
+from belated.simulate import rounds_of, simulate
+from belated.store import Store
+from belated.study import Cell, Study
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a reproduction is: which study, with how many runs of each cell, and how far."""
+
+    experiment: str
+    study: str
+    runs: int
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An experiment that was played: results, and what they say about the claims."""
+
+    experiment: Experiment
+    evidence: Mapping[str, Evidence]
+    judgements: tuple[Judgement, ...]
+    seconds: float
+    """That it took now."""
+    spent: float
+    """That its results took when they were played, also where they are used again."""
+    rounds: int
+    """That were played, in all results and by all policies."""
+    reused: int
+    """Results that were there already."""
+    results: int
+    """All results."""
+
+    def counted(self, status: Status) -> int:
+        """The number of claims with this status."""
+        return sum(judgement.status is status for judgement in self.judgements)
+
+
+@dataclass
+class _Tally:
+    spent: float = 0.0
+    rounds: int = 0
+    reused: int = 0
+    results: int = 0
+
+
+def reproduce(
+    experiments: Iterable[Experiment],
+    *,
+    out: Path,
+    fraction: float = 1.0,
+    seed: int = 0,
+    workers: int | None = None,
+    device: str = "cpu",
+    fresh: bool = False,
+    watch: Callable[[Step], None] | None = None,
+    done: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
+    """Play experiments and judge their claims.
+
+    A study's cells are played with as many runs as it declares; while one of its claims is undecided, with four times
+    as many, up to its most. Results go to ``out``/results and are used again by the next call (``fresh``: not).
+    ``fraction`` is that of all numbers of runs. ``watch`` is called on the way, ``done`` after each experiment. Ctrl-C
+    raises :class:`~belated.errors.ReproductionInterrupted` with the outcomes so far; what is finished stays on disk."""
+    if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0.0 < fraction <= 1.0:
+        raise InvalidParameter(f"fraction is {fraction!r}; give a number above 0 and at most 1.")
+    player = _Player(Store(out / "results", fresh), check_seed(seed), workers, device, watch)
+    outcomes: list[Outcome] = []
+    try:
+        for experiment in experiments:
+            outcomes.append(player.play(experiment, float(fraction)))
+            if done is not None:
+                done(outcomes[-1])
+    except KeyboardInterrupt as error:
+        count = len(outcomes)
+        raise ReproductionInterrupted(
+            f"interrupted after {count} finished experiment{'' if count == 1 else 's'}; results so far are in "
+            f"{out / 'results'}, and the next call goes on from them.",
+            outcomes,
+        ) from error
+    return outcomes
+
+
+class _Player:
+    def __init__(
+        self, store: Store, seed: int, workers: int | None, device: str, watch: Callable[[Step], None] | None
+    ) -> None:
+        self._store = store
+        self._seed = seed
+        self._workers = workers
+        self._device = device
+        self._watch = watch
+
+    def play(self, experiment: Experiment, fraction: float) -> Outcome:
+        started = time.perf_counter()
+        tally = _Tally()
+        evidence: dict[str, Evidence] = {}
+        judged: dict[int, Judgement] = {}
+        for name, declared in experiment.studies.items():
+            mine = {number: claim for number, claim in enumerate(experiment.claims) if claim.study == name}
+            evidence[name], found = self._decide(experiment.name, declared.scaled(fraction), mine, tally)
+            judged |= found
+        judgements = tuple(judged[number] for number in range(len(experiment.claims)))
+        seconds = time.perf_counter() - started
+        return Outcome(
+            experiment, evidence, judgements, seconds, tally.spent, tally.rounds, tally.reused, tally.results
+        )
+
+    def _decide(
+        self, experiment: str, study: Study, claims: Mapping[int, Claim], tally: _Tally
+    ) -> tuple[Evidence, dict[int, Judgement]]:
+        """Play a study until its claims are decided: more runs for the cells of undecided ones, those first that need
+        the fewest."""
+        results: dict[int, Result] = {}
+        judged: dict[int, Judgement] = {}
+        cells = set(range(len(study.cells)))
+        runs = study.looks()[0]
+        while cells:
+            results |= self._results(experiment, study, sorted(cells), runs, tally)
+            evidence = Evidence(study, tuple(results[cell] for cell in range(len(study.cells))))
+            for number, claim in claims.items():
+                if number not in judged or judged[number].undecided:
+                    judged[number] = claim.judge(evidence, judged.get(number))
+            runs, cells = _next_look(study, results, judged.values())
+        return evidence, judged
+
+    def _results(
+        self, experiment: str, study: Study, cells: Sequence[int], runs: int, tally: _Tally
+    ) -> dict[int, Result]:
+        each = [runs * study.cells[cell].horizon * len(study.labels) for cell in cells]
+        started = time.perf_counter()
+        results = {}
+        for place, number in enumerate(cells):
+
+            def report(progress: Progress, before: int = sum(each[:place])) -> None:
+                if self._watch is not None:
+                    spent = time.perf_counter() - started
+                    self._watch(Step(experiment, study.name, runs, Progress(before + progress.done, sum(each), spent)))
+
+            cell = study.cells[number]
+            name = f"{experiment}/{study.name}/{cell.name}/{runs}"
+            results[number], found = self._result(name, study, cell, runs, report)
+            tally.rounds += each[place]
+            tally.spent += results[number].manifest.seconds
+            tally.reused += found
+            tally.results += 1
+        return results
+
+    def _result(
+        self, name: str, study: Study, cell: Cell, runs: int, report: Callable[[Progress], None]
+    ) -> tuple[Result, bool]:
+        """The result of a cell, and whether it was there already."""
+        rounds = rounds_of(
+            study.checkpoints if isinstance(study.checkpoints, int) else list(study.checkpoints), cell.horizon
+        )
+        wanted = Manifest.of(cell.problem, cell.policies, cell.horizon, runs, self._seed, rounds, 0.0)
+        found = self._store.find(name, wanted)
+        if found is not None:
+            return found, True
+        result = simulate(
+            cell.problem,
+            cell.policies,
+            horizon=cell.horizon,
+            runs=runs,
+            seed=self._seed,
+            checkpoints=rounds,
+            workers=self._workers,
+            device=self._device,
+            progress=report,
+        )
+        self._store.keep(name, result)
+        return result, False
+
+
+def _next_look(study: Study, results: Mapping[int, Result], judgements: Iterable[Judgement]) -> tuple[int, set[int]]:
+    """With how many runs to go on, and in which cells; no cells if all is decided or no more runs are allowed.
+
+    Going by its interval now, each undecided case has a look at which it should be decided. The nearest of these is
+    next."""
+    wanted: dict[int, set[int]] = {}
+    for judgement in judgements:
+        for case in judgement.undecided:
+            later = [look for look in study.looks() if look > case.runs]
+            if later:
+                look = next((look for look in later if look >= case.needed), later[-1])
+                wanted.setdefault(look, set()).update(study.where({**judgement.claim.where, **case.place}))
+    if not wanted:
+        return 0, set()
+    look = min(wanted)
+    return look, {cell for cell in wanted[look] if results[cell].runs < look}
