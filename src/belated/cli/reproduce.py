@@ -53,7 +53,7 @@ def command(
         stopped = None
         with interrupted_once():
             try:
-                with watched(experiments, quiet) as watch:
+                with watched(experiments, quiet, _show) as (watch, done):
                     outcomes = reproduce(
                         experiments,
                         out=out,
@@ -63,7 +63,7 @@ def command(
                         device=device,
                         fresh=fresh,
                         watch=watch,
-                        done=None if quiet else _show,
+                        done=done,
                     )
             except ReproductionInterrupted as error:
                 if not error.outcomes:
@@ -144,7 +144,8 @@ def _list(experiments: list[Experiment]) -> None:
     screen = console()
     screen.print(table)
     screen.print(
-        "\nWhere a claim is undecided, runs are added up to the most. Rounds are those of the first runs. Without a name, "
-        "belated reproduce plays all but robustness and beyond, which go further than the paper; all plays everything.",
+        "\nWhere a claim is undecided, runs are added up to the most. Rounds are those of the first runs. Without a "
+        "name, belated reproduce plays all but robustness and beyond, which go further than the paper; all plays "
+        "everything.",
         style="dim",
     )

@@ -9,14 +9,19 @@ from contextlib import contextmanager
 from belated.cli.console import console
 from belated.cli.numbers import seconds, short
 from belated.experiments import Experiment
-from belated.reproduce import Step
+from belated.reproduce import Outcome, Step
+
+
+Watch = Callable[[Step], None]
+Done = Callable[[Outcome], None]
 
 
 @contextmanager
-def watched(experiments: Sequence[Experiment], quiet: bool) -> Iterator[Callable[[Step], None] | None]:
-    """What to give as ``watch``: a bar on a terminal, None where nobody looks."""
+def watched(experiments: Sequence[Experiment], quiet: bool, show: Done) -> Iterator[tuple[Watch | None, Done | None]]:
+    """What to give as ``watch`` and ``done``: a bar on a terminal, which makes room when an outcome is shown; nothing
+    where nobody looks."""
     if quiet or not sys.stderr.isatty():
-        yield None
+        yield None, None if quiet else show
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -30,14 +35,21 @@ def watched(experiments: Sequence[Experiment], quiet: bool) -> Iterator[Callable
     with Progress(*columns, console=console(stderr=True), transient=True, expand=True) as bars:
         task = bars.add_task("preparing", total=None, pace="")
 
-        def show(step: Step) -> None:
-            done, speed = step.progress, step.progress.rounds_per_second
-            left = seconds((done.total - done.done) / speed) if speed > 0.0 else "?"
-            place = (
-                f"{names.index(step.experiment) + 1}/{len(names)} {step.experiment}, {step.study}, {step.runs:,} runs"
-            )
+        def watch(step: Step) -> None:
+            far, speed = step.progress, step.progress.rounds_per_second
+            left = seconds((far.total - far.done) / speed) if speed > 0.0 else "?"
+            place = f"{names.index(step.experiment) + 1}/{len(names)} {step.experiment}"
             bars.update(
-                task, description=place, total=done.total, completed=done.done, pace=f"{short(speed)}/s, {left} left"
+                task,
+                description=f"{place}, {step.study}, {step.runs:,} runs",
+                total=far.total,
+                completed=far.done,
+                pace=f"{short(speed)} rounds/s, {left} left",
             )
 
-        yield show
+        def done(outcome: Outcome) -> None:
+            bars.stop()
+            show(outcome)
+            bars.start()
+
+        yield watch, done
