@@ -10,16 +10,29 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help paper test lint bench docs pictures clean
+.PHONY: help paper claims test browser lint bench docs pictures clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-paper: $(READY) ## one figure of the paper's kind, into out/paper (the paper's own figures are not there yet)
-	$(BIN)/python docs/scripts/paper.py out/paper
+paper: $(READY) ## the paper: all figures at full size, every claim put to the test; open out/paper/report/index.html
+	$(BIN)/belated reproduce --out out/paper
 
-test: $(READY) ## all tests: unit, contract, architecture, and every example of the documentation
+claims: $(READY) ## the same and what goes beyond the paper; writes docs/claims.md
+	$(BIN)/belated reproduce all --out out/paper
+	cp out/paper/report/claims.md docs/claims.md
+	cp out/paper/report/figures/robustness-biased.png out/paper/report/figures/figure1.png docs/images
+
+test: $(READY) browser ## all tests: unit, contract, architecture, and every example of the documentation
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+# Tests open pages in a real browser.
+browser:
+	@command -v chromium > /dev/null || { \
+	  command -v apt-get > /dev/null || { echo "the tests need chromium on the path; install it"; exit 1; }; \
+	  echo "installing chromium"; \
+	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends chromium > /dev/null; }
 
 lint: $(READY) ## style, types, import layers
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 
 from belated import errors
+from belated.claims import TESTS
 from belated.delays.base import DELAYS
 from belated.domains import parameters_of
 from belated.forms.base import POLICIES
+from belated.panels import ROWS
 from belated.rewards.base import REWARDS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -97,6 +100,22 @@ def registry_page(registry: Any, call: str) -> str:
     return "\n\n".join([overview(registry, call), *(entry(cls, call) for cls in registry.values())])
 
 
+def kinds_page(kinds: Any) -> str:
+    """Return what kinds of tests or rows there are, each with its keys."""
+    parts = []
+    for name, cls in kinds.items():
+        hints = {field.name: str(field.type).replace("tuple[str, ...]", "list of texts") for field in fields(cls)}
+        rows = [
+            [f"`{field.name}`", hints[field.name], "needed" if _needed(field) else ""] for field in fields(cls)
+        ]
+        parts += [f"### {name}", prose(inspect.getdoc(cls) or ""), table(["key", "what", ""], rows) if rows else ""]
+    return "\n\n".join(parts)
+
+
+def _needed(field: Any) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
 def errors_page() -> str:
     """Return the tree of errors as the module draws it."""
     drawing = (errors.__doc__ or "").partition("::\n")[2]
@@ -127,6 +146,8 @@ def generated(match: re.Match[str]) -> str:
         "rewards": lambda: registry_page(REWARDS, "rewards"),
         "delays": lambda: registry_page(DELAYS, "delays"),
         "errors": errors_page,
+        "tests": lambda: kinds_page(TESTS),
+        "rows": lambda: kinds_page(ROWS),
         "file": lambda: root_file(match[2]),
         "help": lambda: command_help(match[2]),
     }

@@ -11,6 +11,7 @@ from belated.claims.base import Comparison, Judged, Test, every, kind
 from belated.claims.estimate import Samples, Share, mean
 from belated.claims.evidence import Evidence
 from belated.claims.order import joined
+from belated.theory.bound import number
 
 
 @kind("eliminates")
@@ -61,7 +62,7 @@ class Alike(Test):
                     mean(x - y),
                     -self.within,
                     self.within,
-                    f"{x.mean():.3g} and {y.mean():.3g}",
+                    f"{number(x.mean())} and {number(y.mean())}",
                 )
             )
         return every(comparisons, risk)

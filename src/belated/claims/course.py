@@ -12,6 +12,7 @@ from belated.claims.base import Comparison, Judged, Test, every, kind
 from belated.claims.estimate import Samples, Share, mean, ratio
 from belated.claims.evidence import Evidence
 from belated.claims.order import joined
+from belated.theory.bound import number
 
 
 def flat_shares(curves: Samples) -> Samples:
@@ -114,7 +115,7 @@ class SameSlope(Test):
                     ratio(x, y),
                     self.low,
                     self.high,
-                    f"{x.mean():.3g} and {y.mean():.3g} a round",
+                    f"{number(x.mean())} and {number(y.mean())} a round",
                 )
             )
         return every(comparisons, risk)
@@ -135,13 +136,14 @@ class Straight(Test):
             rounds = evidence.results[cell].rounds
             half = int(np.searchsorted(rounds, rounds[-1] / 2.0))
             curves = evidence.curve(self.policy, cell)
+            at_half, at_end = curves[:, half], curves[:, -1]
             comparisons.append(
                 Comparison(
                     joined(evidence.named(cell), f"{self.policy}: regret of the second half / of the first"),
-                    ratio(curves[:, -1] - curves[:, half], curves[:, half]),
+                    ratio(at_end - at_half, at_half),
                     self.low,
                     self.high,
-                    f"{curves[:, half].mean():,.4g} at round {rounds[half]:,}, {curves[:, -1].mean():,.4g} at the end",
+                    f"{number(at_half.mean())} at round {rounds[half]:,}, {number(at_end.mean())} at the end",
                 )
             )
         return every(comparisons, risk)

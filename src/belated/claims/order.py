@@ -11,6 +11,7 @@ import numpy as np
 from belated.claims.base import Comparison, Judged, Test, every, kind
 from belated.claims.estimate import mean, ratio
 from belated.claims.evidence import Evidence, in_words
+from belated.theory.bound import number
 
 
 def joined(*parts: str) -> str:
@@ -37,7 +38,7 @@ class Below(Test):
                     joined(evidence.named(cell), f"{self.policy} less {other}"),
                     mean(x - self.factor * y),
                     high=0.0,
-                    note=f"{self.policy} {x.mean():,.4g}, {self.than} {y.mean():,.4g}",
+                    note=f"{self.policy} {number(x.mean())}, {self.than} {number(y.mean())}",
                 )
             )
         return every(comparisons, risk)
@@ -68,7 +69,7 @@ class Ratio(Test):
                     ratio(x, y),
                     self.low,
                     self.high,
-                    f"{self.policy} {x.mean():,.4g}, {self.than} {y.mean():,.4g}",
+                    f"{self.policy} {number(x.mean())}, {self.than} {number(y.mean())}",
                 )
             )
         return every(comparisons, risk)
@@ -96,7 +97,7 @@ class Rises(Test):
                     f"{self.policy}: {self.along} {after} over {self.along} {before}",
                     ratio(y, x),
                     low=self.factor,
-                    note=f"{x.mean():,.4g} to {y.mean():,.4g}",
+                    note=f"{number(x.mean())} to {number(y.mean())}",
                 )
             )
         return every(comparisons, risk)
@@ -124,7 +125,7 @@ class Steady(Test):
                     ratio(y, first),
                     1.0 - self.within,
                     1.0 + self.within,
-                    f"{first.mean():,.4g} and {y.mean():,.4g}",
+                    f"{number(first.mean())} and {number(y.mean())}",
                 )
             )
         return every(comparisons, risk)
@@ -182,7 +183,7 @@ class Increase(Test):
                     mean((y - x) / ((b - a) * scale)),
                     self.low,
                     self.high,
-                    f"{x.mean():,.4g} at {self.along} {a:,g}, {y.mean():,.4g} at {b:,g}",
+                    f"{number(x.mean())} at {self.along} {a:,g}, {number(y.mean())} at {b:,g}",
                 )
             )
         return every(comparisons, risk)

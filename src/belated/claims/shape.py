@@ -10,6 +10,7 @@ from belated.claims.base import Comparison, Finding, Judged, Status, Test, all_o
 from belated.claims.estimate import log_slope, mean
 from belated.claims.evidence import Evidence, in_words
 from belated.claims.order import joined
+from belated.theory.bound import number
 
 
 @kind("peak")
@@ -28,7 +29,7 @@ class Peak(Test):
         inside = [value for value in regrets if self.low - 1e-9 <= value <= self.high + 1e-9]
         outside = [value for value in regrets if value not in inside]
         top = max(regrets, key=lambda value: float(regrets[value].mean()))
-        note = f"largest at {self.along} {top:g}: {regrets[top].mean():,.4g}"
+        note = f"largest at {self.along} {top:g}: {number(regrets[top].mean())}"
         if top in inside:
             comparisons = [self._apart(top, value, regrets) for value in outside]
             return every(comparisons, risk, note, among=len(inside))

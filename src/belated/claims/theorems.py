@@ -14,6 +14,7 @@ from belated.claims.order import joined
 from belated.errors import ConfigurationError
 from belated.problem import Problem
 from belated.theory import bound_of, table
+from belated.theory.bound import number
 
 
 @kind("level")
@@ -54,7 +55,9 @@ class Level(Test):
         place = dict(evidence.study.cells[cells[0]].place)
         place.pop(self.average, None)
         raw = float(evidence.pooled(label, cells).mean())
-        return Comparison(joined(in_words(place), label, name), mean(values), self.low, self.high, f"regret {raw:,.4g}")
+        return Comparison(
+            joined(in_words(place), label, name), mean(values), self.low, self.high, f"regret {number(raw)}"
+        )
 
     def _scaled(self, evidence: Evidence, label: str, cell: int) -> Samples:
         place = evidence.study.cells[cell].place
@@ -82,7 +85,7 @@ class Bounded(Test):
                             joined(evidence.named(cell), f"{label}, regret / bound"),
                             mean(regret / bound.value),
                             high=1.0,
-                            note=f"{regret.mean():,.4g} against {bound.value:,.4g} ({bound.source})",
+                            note=f"{number(regret.mean())} against {number(bound.value)} ({bound.source})",
                         )
                     )
         return every(comparisons, risk)
@@ -111,7 +114,7 @@ class Tabled(Test):
                     joined(evidence.named(cell), f"{ours} over {theirs}"),
                     Known(value / earlier if math.isfinite(earlier) else 0.0),
                     high=1.0,
-                    note=f"{value:,.4g} against {earlier:,.4g}",
+                    note=f"{number(value)} against {number(earlier)}",
                 )
                 for theirs, earlier in row.previous.items()
             ]

@@ -11,7 +11,6 @@ from belated.cli.numbers import seconds, short
 from belated.experiments import Experiment
 from belated.reproduce import Outcome, Step
 
-
 Watch = Callable[[Step], None]
 Done = Callable[[Outcome], None]
 

@@ -6,6 +6,7 @@ import math
 
 from belated.claims import Case, Finding, Judgement, Status
 from belated.claims.evidence import in_words
+from belated.theory.bound import number
 
 MARKS = {Status.HOLDS: "✓", Status.FAILS: "✗", Status.UNDECIDED: "?"}
 
@@ -18,21 +19,6 @@ def tally(counts: dict[str, int]) -> str:
     """
     holds, fails = counts["holds"], counts["fails"]
     return f"{holds} hold{'s' * (holds == 1)}, {fails} fail{'s' * (fails == 1)}, {counts['undecided']} undecided"
-
-
-def number(value: float) -> str:
-    """A number in four figures.
-
-    >>> number(1234567.0), number(0.123456), number(-12.5), number(math.inf), number(0.0)
-    ('1,235,000', '0.1235', '-12.5', 'infinite', '0')
-    """
-    if not math.isfinite(value):
-        return "no number" if math.isnan(value) else "infinite" if value > 0 else "-infinite"
-    if value == 0.0:
-        return "0"
-    places = 3 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
-    return f"{rounded:,.{max(places, 0)}f}".rstrip("0").rstrip(".") if places > 0 else f"{rounded:,.0f}"
 
 
 def interval(finding: Finding) -> str:
