@@ -15,7 +15,8 @@ played.
     most = 6400                         where a claim is undecided, four times as many runs until it is, or so many
     checkpoints = 1                     points of the curves
     problem = {...}                     as for belated simulate
-    [[studies.bottom.policies]]         the same, with a label
+    like = "top"                        what is not given here is as in that study
+    [[studies.bottom.policies]]         as for belated simulate, with a label
     [[studies.bottom.axes]]             name, values, and the key that takes them; or set = {key = [values], ...}
 
     [[claims]]                          sentence, place, reading, study, test = {kind = "...", ...}; where, each, why
@@ -74,10 +75,8 @@ def read_file(path: Path) -> Experiment:
 
 def _experiment(data: dict[str, Any], name: str) -> Experiment:
     only(data, _KEYS, "", "An experiment")
-    studies = {
-        key: _study(key, table(value, f"studies.{key}", "a table"))
-        for key, value in table(data.get("studies"), "studies", "a table [studies.NAME] for each set-up").items()
-    }
+    given = table(data.get("studies"), "studies", "a table [studies.NAME] for each set-up")
+    studies = {key: _study(key, _like(key, given)) for key in given}
     return Experiment(
         name,
         _text(data, "title", ""),
@@ -92,6 +91,19 @@ def _experiment(data: dict[str, Any], name: str) -> Experiment:
 
 
 # ---- studies ----
+
+
+def _like(name: str, studies: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a study; with ``like``, those of another one where it has none of its own."""
+    at = f"studies.{name}"
+    own = dict(table(studies[name], at, "a table"))
+    if "like" not in own:
+        return own
+    other = own.pop("like")
+    if other == name or other not in studies or "like" in table(studies[other], f"studies.{other}", "a table"):
+        known = ", ".join(key for key in studies if key != name and "like" not in studies[key])
+        raise ConfigurationError(f"{at}.like is {shown(other)}; give a study that is not like another one: {known}.")
+    return {**studies[other], **own}
 
 
 def _study(name: str, data: Mapping[str, Any]) -> Study:
