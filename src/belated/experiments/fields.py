@@ -53,3 +53,18 @@ def _fitting(value: Any, wanted: Any, at: str) -> Any:
     if not good or (isinstance(value, bool) and wanted is not bool):
         raise ConfigurationError(f"{at} is {shown(value)}; give {_WORDS.get(wanted, wanted.__name__)}.")
     return float(value) if wanted is float else value
+
+
+def text(data: Mapping[str, Any], key: str, at: str) -> str:
+    """The text under a key, on one line."""
+    value = data.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigurationError(f"{at}{'.' if at else ''}{key} is {shown(value)}; give text in quotes.")
+    return " ".join(value.split())
+
+
+def texts(data: Any, at: str) -> list[str]:
+    """A list of texts."""
+    if not isinstance(data, list) or not all(isinstance(value, str) for value in data):
+        raise ConfigurationError(f"{at} is {shown(data)}; give a list of texts.")
+    return [" ".join(value.split()) for value in data]
