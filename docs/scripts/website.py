@@ -22,6 +22,7 @@ from belated import errors
 from belated.claims import TESTS
 from belated.delays.base import DELAYS
 from belated.domains import parameters_of
+from belated.experiments import read
 from belated.forms.base import POLICIES
 from belated.panels import ROWS
 from belated.rewards.base import REWARDS
@@ -101,19 +102,30 @@ def registry_page(registry: Any, call: str) -> str:
 
 
 def kinds_page(kinds: Any) -> str:
-    """Return what kinds of tests or rows there are, each with its keys."""
+    """Return what kinds of tests or rows there are, each with its keys and their defaults."""
     parts = []
     for name, cls in kinds.items():
-        hints = {field.name: str(field.type).replace("tuple[str, ...]", "list of texts") for field in fields(cls)}
-        rows = [
-            [f"`{field.name}`", hints[field.name], "needed" if _needed(field) else ""] for field in fields(cls)
-        ]
-        parts += [f"### {name}", prose(inspect.getdoc(cls) or ""), table(["key", "what", ""], rows) if rows else ""]
+        keys = ", ".join(f"{field.name} = {_written(field)}" for field in fields(cls))
+        line = f'{{kind = "{name}", {keys}}}'
+        parts += [f"### {name}", prose(inspect.getdoc(cls) or ""), f"```toml\n{line}\n```"]
     return "\n\n".join(parts)
 
 
-def _needed(field: Any) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
+def _written(field: Any) -> str:
+    """Return the default of a field as a file has it; dots where it must be given."""
+    if field.default_factory is not MISSING:
+        return {"dict": "{}", "tuple": "[]"}[field.default_factory.__name__]
+    if field.default is MISSING:
+        return "..."
+    if isinstance(field.default, tuple | bool):
+        return {(): "[]", True: "true", False: "false"}[field.default]
+    return f'"{field.default}"' if isinstance(field.default, str) else repr(field.default)
+
+
+def form_page() -> str:
+    """Return the form of an experiment's file as its reader tells it."""
+    drawing = (read.__doc__ or "").partition("::\n")[2]
+    return "```text\n" + inspect.cleandoc("\n" + drawing).strip("\n") + "\n```"
 
 
 def errors_page() -> str:
@@ -146,6 +158,7 @@ def generated(match: re.Match[str]) -> str:
         "rewards": lambda: registry_page(REWARDS, "rewards"),
         "delays": lambda: registry_page(DELAYS, "delays"),
         "errors": errors_page,
+        "form": form_page,
         "tests": lambda: kinds_page(TESTS),
         "rows": lambda: kinds_page(ROWS),
         "file": lambda: root_file(match[2]),
