@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.claims.estimate import Samples
+from belated.errors import ConfigurationError
 from belated.result import Result
 from belated.study import Place, Study
 
@@ -66,7 +67,13 @@ class Evidence:
 
     def curve(self, label: str, cell: int) -> Samples:
         """(R, C) pseudo-regret at the checkpoints."""
-        return self.results[cell].curves[self.study.policy(label), : self.runs]
+        kept = self.results[cell].curves
+        if kept.shape[1] < self.runs:
+            raise ConfigurationError(
+                f"the study {self.study.name!r} keeps the curves of {kept.shape[1]:,} of {self.runs:,} runs, and a claim "
+                "is about all; give fewer checkpoints."
+            )
+        return kept[self.study.policy(label), : self.runs]
 
     def counts(self, what: str, label: str, cell: int, arm: int) -> npt.NDArray[np.int32]:
         """(R,) an arm's ``pulls``, or the round in which it was eliminated (``eliminated_at``)."""
