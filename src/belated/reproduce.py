@@ -80,6 +80,7 @@ def reproduce(
     raises :class:`~belated.errors.ReproductionInterrupted` with the outcomes so far; what is finished stays on disk."""
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0.0 < fraction <= 1.0:
         raise InvalidParameter(f"fraction is {fraction!r}; give a number above 0 and at most 1.")
+    _make_folder(out)
     player = _Player(Store(out / "results", fresh), check_seed(seed), workers, device, watch)
     outcomes: list[Outcome] = []
     try:
@@ -154,7 +155,7 @@ class _Player:
                     self._watch(Step(experiment, study.name, runs, Progress(before + progress.done, sum(each), spent)))
 
             cell = study.cells[number]
-            name = f"{experiment}/{study.name}/{cell.name}/{runs}"
+            name = (experiment, study.name, cell.name, str(runs))
             results[number], found = self._result(name, study, cell, runs, report)
             tally.rounds += each[place]
             tally.spent += results[number].manifest.seconds
@@ -163,7 +164,7 @@ class _Player:
         return results
 
     def _result(
-        self, name: str, study: Study, cell: Cell, runs: int, report: Callable[[Progress], None]
+        self, name: Sequence[str], study: Study, cell: Cell, runs: int, report: Callable[[Progress], None]
     ) -> tuple[Result, bool]:
         """The result of a cell, and whether it was there already."""
         rounds = rounds_of(
@@ -204,3 +205,14 @@ def _next_look(study: Study, results: Mapping[int, Result], judgements: Iterable
         return 0, set()
     look = min(wanted)
     return look, {cell for cell in wanted[look] if results[cell].runs < look}
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InvalidParameter(f"out is {str(out)!r}, which is a file; give a folder.") from None
+    except OSError as error:
+        raise InvalidParameter(
+            f"out is {str(out)!r}, which cannot be written: {error.strerror}. Give another folder."
+        ) from None

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 from belated.errors import ConfigurationError
 from belated.forms.base import Policy
 from belated.problem import Family, Problem
+from belated.rng import family_generator
 from belated.spec.keys import hint
 
 Place = Mapping[str, Any]
 """Of each axis a value."""
+PolicyName = Annotated[str, "policy"]
+"""The label of a policy of a study; none if empty."""
+AxisName = Annotated[str, "axis"]
+"""The name of an axis of a study; none if empty."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,11 @@ class Cell:
     def name(self) -> str:
         """The combination in words that fit into a file's name."""
         return ",".join(f"{axis}={value}" for axis, value in self.place.items()) or "all"
+
+
+def first_problem(cell: Cell, seed: int = 0) -> Problem:
+    """The problem of a cell; where each run has its own, that of the first."""
+    return cell.problem if isinstance(cell.problem, Problem) else cell.problem(family_generator(seed, 0))
 
 
 @dataclass(frozen=True)
@@ -82,6 +92,8 @@ class Study:
         }
         for name, values in allowed.items():
             known = self.axis(name).values
+            if not values:
+                raise ConfigurationError(f"{name} has no value; give one or more of {', '.join(map(str, known))}.")
             for value in values:
                 if value not in known:
                     raise ConfigurationError(
@@ -93,6 +105,26 @@ class Study:
             for number, cell in enumerate(self.cells)
             if all(cell.place[name] in values for name, values in allowed.items())
         ]
+
+    def within(self, place: Place) -> tuple[Study, list[int]]:
+        """The part of it that lies at a place, where a list allows several values of an axis, and the numbers of its
+        cells; the axes stay."""
+        numbers = self.where(place)
+        kept = {name: [self.cells[number].place[name] for number in numbers] for name in place}
+        axes = tuple(
+            replace(axis, values=tuple(value for value in axis.values if value in kept.get(axis.name, axis.values)))
+            for axis in self.axes
+        )
+        return replace(self, axes=axes, cells=tuple(self.cells[number] for number in numbers)), numbers
+
+    def at(self, place: Place) -> tuple[Study, list[int]]:
+        """The part of it that lies at a place, and the numbers of its cells; the axes of the place are gone."""
+        numbers = self.where(place)
+        cells = tuple(
+            replace(cell, place={name: value for name, value in cell.place.items() if name not in place})
+            for cell in (self.cells[number] for number in numbers)
+        )
+        return replace(self, axes=tuple(axis for axis in self.axes if axis.name not in place), cells=cells), numbers
 
     def looks(self) -> list[int]:
         """The numbers of runs at which claims are judged: four times as many each time, up to the most.
@@ -106,15 +138,10 @@ class Study:
         return found
 
     def scaled(self, fraction: float) -> Study:
-        """The same with a fraction of the runs, but at least a few."""
-        return _with_runs(self, max(_FEWEST, round(self.runs * fraction)), max(_FEWEST, round(self.most * fraction)))
+        """The same with a fraction of the runs, but no fewer than a standard error needs."""
+        runs, most = (min(number, max(FEWEST, round(number * fraction))) for number in (self.runs, self.most))
+        return replace(self, runs=runs, most=most)
 
 
-_FEWEST = 8
-"""Runs at the least: with fewer there is hardly a standard error."""
-
-
-def _with_runs(study: Study, runs: int, most: int) -> Study:
-    from dataclasses import replace
-
-    return replace(study, runs=runs, most=max(runs, most))
+FEWEST = 8
+"""Runs at the least, where a study has as many."""

@@ -7,11 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from belated.claims.base import Comparison, Judged, Test, every, kind
+from belated.claims.base import Test, kind
 from belated.claims.estimate import Samples, Share, mean
 from belated.claims.evidence import Evidence
-from belated.claims.order import joined
+from belated.claims.judged import Comparison, Judged, every
+from belated.claims.support import joined
+from belated.errors import ConfigurationError
+from belated.study import AxisName, PolicyName, Study, first_problem
 from belated.theory.bound import number
+
+
+def known_arm(study: Study, arm: int) -> None:
+    """An error if a study has no arm of this number."""
+    fewest = min(first_problem(cell).arms for cell in study.cells)
+    if not 0 <= arm < fewest:
+        raise ConfigurationError(f"arm is {arm}; give a whole number from 0 to {fewest - 1}.")
 
 
 @kind("eliminates")
@@ -19,10 +29,13 @@ from belated.theory.bound import number
 class Eliminates(Test):
     """The share of runs in which ``policy`` eliminates an arm is between ``low`` and ``high``."""
 
-    policy: str
+    policy: PolicyName
     arm: int
     low: float = -math.inf
     high: float = math.inf
+
+    def check(self, study: Study) -> None:
+        known_arm(study, self.arm)
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []
@@ -47,9 +60,16 @@ class Alike(Test):
     """Every policy pulls an arm as often at one value of an axis as at another: the shares of its pulls differ by less
     than ``within``."""
 
-    over: str
+    over: AxisName
     arm: int
     within: float
+
+    def check(self, study: Study) -> None:
+        known_arm(study, self.arm)
+        if len(study.axis(self.over).values) != 2 or len(study.cells) != 2:
+            raise ConfigurationError(
+                f"over is {self.over!r}; give an axis with two values, and say where on all others."
+            )
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []

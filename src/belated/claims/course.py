@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from belated.claims.base import Comparison, Judged, Test, every, kind
-from belated.claims.estimate import Samples, Share, mean, ratio
+from belated.claims.base import Test, kind
+from belated.claims.estimate import Fraction, Samples, Share, ratio
 from belated.claims.evidence import Evidence
-from belated.claims.order import joined
+from belated.claims.judged import Comparison, Judged, every
+from belated.claims.support import joined
+from belated.errors import ConfigurationError
+from belated.study import PolicyName, Study
 from belated.theory.bound import number
 
 
@@ -24,7 +27,6 @@ def flat_shares(curves: Samples) -> Samples:
     """
     rising = np.diff(curves, axis=1, prepend=0.0) > 0.0
     steps = rising.shape[1] - np.argmax(rising[:, ::-1], axis=1)
-    steps = np.where(rising.any(axis=1), steps, rising.shape[1])
     return np.asarray(1.0 - rising.sum(axis=1) / steps)
 
 
@@ -45,21 +47,34 @@ def rising_slopes(curves: Samples, rounds: int) -> Samples:
     return np.asarray(curves[:, -1] / np.maximum(rising * rounds, 1))
 
 
+def evenly(study: Study) -> int:
+    """The number of checkpoints; an error if they are not evenly spaced, or but one."""
+    if not isinstance(study.checkpoints, int) or study.checkpoints < 2:
+        raise ConfigurationError(
+            f"the study {study.name!r} has checkpoints = {study.checkpoints}; a test of curves needs a number of "
+            "evenly spaced ones, 2 or more."
+        )
+    return study.checkpoints
+
+
 @kind("flat")
 @dataclass(frozen=True)
 class Flat(Test):
     """On average over the runs, the share of flat stretches (no regret at all between two checkpoints) in the part of
     the curve before its last rise is between ``low`` and ``high``."""
 
-    policy: str
+    policy: PolicyName
     low: float = -math.inf
     high: float = math.inf
+
+    def check(self, study: Study) -> None:
+        evenly(study)
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = [
             Comparison(
                 joined(evidence.named(cell), f"share of flat stretches in {self.policy}'s curves"),
-                mean(flat_shares(evidence.curve(self.policy, cell))),
+                Fraction(flat_shares(evidence.curve(self.policy, cell))),
                 self.low,
                 self.high,
             )
@@ -74,11 +89,14 @@ class FlatStretches(Test):
     """The share of runs whose curve has at least ``least`` flat stretches of ``steps`` steps or more before its last
     rise is between ``low`` and ``high``."""
 
-    policy: str
+    policy: PolicyName
     least: int
     steps: int
     low: float = -math.inf
     high: float = math.inf
+
+    def check(self, study: Study) -> None:
+        evenly(study)
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []
@@ -99,10 +117,13 @@ class FlatStretches(Test):
 class SameSlope(Test):
     """Where it rises, the curve of ``policy`` is between ``low`` and ``high`` times as steep as that of ``than``."""
 
-    policy: str
-    than: str
+    policy: PolicyName
+    than: PolicyName
     low: float
     high: float
+
+    def check(self, study: Study) -> None:
+        evenly(study)
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []
@@ -126,15 +147,19 @@ class SameSlope(Test):
 class Straight(Test):
     """The regret of the second half of a run is between ``low`` and ``high`` times that of the first half."""
 
-    policy: str
+    policy: PolicyName
     low: float = -math.inf
     high: float = math.inf
+
+    def check(self, study: Study) -> None:
+        if evenly(study) % 2:
+            raise ConfigurationError(f"checkpoints is {study.checkpoints}; give an even number, so that one is at T/2.")
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []
         for cell in evidence.cells:
             rounds = evidence.results[cell].rounds
-            half = int(np.searchsorted(rounds, rounds[-1] / 2.0))
+            half = rounds.size // 2 - 1
             curves = evidence.curve(self.policy, cell)
             at_half, at_end = curves[:, half], curves[:, -1]
             comparisons.append(

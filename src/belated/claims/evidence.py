@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,26 +35,12 @@ class Evidence:
 
     def within(self, place: Place) -> Evidence:
         """The part of it that lies at a place, where a list allows several values of an axis; the axes stay."""
-        numbers = self.study.where(place)
-        kept = {name: [self.study.cells[number].place[name] for number in numbers] for name in place}
-        axes = [
-            replace(axis, values=tuple(value for value in axis.values if value in kept.get(axis.name, axis.values)))
-            for axis in self.study.axes
-        ]
-        study = replace(self.study, axes=tuple(axes), cells=tuple(self.study.cells[number] for number in numbers))
+        study, numbers = self.study.within(place)
         return Evidence(study, tuple(self.results[number] for number in numbers))
 
     def at(self, place: Place) -> Evidence:
         """The part of it that lies at a place; the axes of the place are gone."""
-        numbers = self.study.where(place)
-        study = replace(
-            self.study,
-            axes=tuple(axis for axis in self.study.axes if axis.name not in place),
-            cells=tuple(
-                replace(cell, place={name: value for name, value in cell.place.items() if name not in place})
-                for cell in (self.study.cells[number] for number in numbers)
-            ),
-        )
+        study, numbers = self.study.at(place)
         return Evidence(study, tuple(self.results[number] for number in numbers))
 
     def regret(self, label: str, cell: int) -> Samples:
@@ -70,8 +56,8 @@ class Evidence:
         kept = self.results[cell].curves
         if kept.shape[1] < self.runs:
             raise ConfigurationError(
-                f"the study {self.study.name!r} keeps the curves of {kept.shape[1]:,} of {self.runs:,} runs, and a claim "
-                "is about all; give fewer checkpoints."
+                f"the study {self.study.name!r} keeps the curves of {kept.shape[1]:,} of {self.runs:,} runs, and a "
+                "claim is about all; give fewer checkpoints."
             )
         return kept[self.study.policy(label), : self.runs]
 

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from belated.claims.base import Comparison, Finding, Judged, Status, Test, all_of, compared, every, kind, some
+from belated.claims.base import Test, kind
 from belated.claims.estimate import log_slope, mean
 from belated.claims.evidence import Evidence, in_words
-from belated.claims.order import joined
+from belated.claims.judged import Comparison, Finding, Judged, Status, all_of, compared, every, some
+from belated.claims.support import joined, numbers, several
+from belated.errors import ConfigurationError
+from belated.study import AxisName, PolicyName, Study
 from belated.theory.bound import number
+
+_MORE = 4.0
+"""A confidence set of places on a grid does not shrink by a law; try the next look."""
 
 
 @kind("peak")
@@ -19,14 +25,25 @@ class Peak(Test):
     """Along an axis, the regret of ``policy`` is largest at a value from ``low`` to ``high``: at one of these it is
     above that at every value outside."""
 
-    policy: str
-    along: str
+    policy: PolicyName
+    along: AxisName
     low: float
     high: float
 
+    def check(self, study: Study) -> None:
+        inside = [self._inside(value) for value in numbers(study, self.along)]
+        if all(inside) or not any(inside):
+            raise ConfigurationError(
+                f"from {self.low:g} to {self.high:g} there are {'all' if all(inside) else 'no'} values of "
+                f"{self.along}; give a range with some of them."
+            )
+
+    def _inside(self, value: float) -> bool:
+        return self.low - 1e-9 <= value <= self.high + 1e-9
+
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         regrets = {value: evidence.pooled(self.policy, cells) for value, cells in evidence.along(self.along)}
-        inside = [value for value in regrets if self.low - 1e-9 <= value <= self.high + 1e-9]
+        inside = [value for value in regrets if self._inside(value)]
         outside = [value for value in regrets if value not in inside]
         top = max(regrets, key=lambda value: float(regrets[value].mean()))
         note = f"largest at {self.along} {top:g}: {number(regrets[top].mean())}"
@@ -52,10 +69,14 @@ class PeakMovesRight(Test):
 
     Of each peak a confidence set is taken: the values that no other value is surely above."""
 
-    policy: str
-    along: str
-    over: str
+    policy: PolicyName
+    along: AxisName
+    over: AxisName
     slack: float
+
+    def check(self, study: Study) -> None:
+        numbers(study, self.along)
+        several(study, self.over)
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         values = [value for value, _ in evidence.along(self.over)]
@@ -67,7 +88,8 @@ class PeakMovesRight(Test):
         findings.append(self._moved(f"{self.over} {values[0]} to {values[-1]}", peaks[0], peaks[-1], 1e-9))
         best = ", ".join(f"{value}: {peak[0]:g}" for value, peak in zip(values, peaks, strict=True))
         note = f"peak by {self.over}: {best}"
-        return Judged(all_of(finding.status for finding in findings), tuple(findings), note)
+        status = all_of(finding.status for finding in findings)
+        return Judged(status, tuple(findings), note, _MORE if status is Status.UNDECIDED else 1.0)
 
     def _peak(self, evidence: Evidence, risk: float) -> tuple[float, float, float]:
         """The value with the largest mean, and the ends of the confidence set."""
@@ -103,10 +125,15 @@ class Slope(Test):
     """The regret of ``policy`` grows like a power between ``low`` and ``high`` of an axis: the slope of a straight line
     through the logarithms."""
 
-    policy: str
-    along: str
+    policy: PolicyName
+    along: AxisName
     low: float
     high: float
+
+    def check(self, study: Study) -> None:
+        several(study, self.along)
+        if min(numbers(study, self.along)) <= 0.0:
+            raise ConfigurationError(f"the axis {self.along!r} has values <= 0, which have no logarithm.")
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from belated.claims.base import Comparison, Judged, Test, all_of, every, kind, some
+from belated.claims.base import Test, kind
 from belated.claims.estimate import Known, Samples, mean
 from belated.claims.evidence import Evidence, in_words
-from belated.claims.order import joined
+from belated.claims.judged import Comparison, Judged, all_of, every, some
+from belated.claims.support import joined, numbers
 from belated.errors import ConfigurationError
 from belated.problem import Problem
-from belated.theory import bound_of, table
+from belated.study import AxisName, Cell, PolicyName, Study
+from belated.theory import Bound, Row, bound_of, table
 from belated.theory.bound import number
 
 
@@ -28,10 +31,14 @@ class Level(Test):
     high: float = math.inf
     unit: float = 1.0
     unit_name: str = ""
-    per: tuple[str, ...] = ()
-    average: str = ""
-    largest: str = ""
-    policies: tuple[str, ...] = ()
+    per: tuple[AxisName, ...] = ()
+    average: AxisName = ""
+    largest: AxisName = ""
+    policies: tuple[PolicyName, ...] = ()
+
+    def check(self, study: Study) -> None:
+        for axis in self.per:
+            numbers(study, axis)
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         labels = self.policies or evidence.study.labels
@@ -65,6 +72,26 @@ class Level(Test):
         return evidence.regret(label, cell) / scale
 
 
+def one_problem(cell: Cell) -> Problem:
+    """The problem of a cell; an error if each run has its own."""
+    if not isinstance(cell.problem, Problem):
+        raise ConfigurationError("a bound is of one problem; in this study each run has its own.")
+    return cell.problem
+
+
+def proven(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
+    """Of each label the bound that a theorem gives, where there is one and it is finite."""
+    bounds = {
+        label: bound_of(policy, one_problem(cell), cell.horizon)
+        for label, policy in zip(labels, cell.policies, strict=True)
+    }
+    return {
+        label: bound
+        for label, bound in bounds.items()
+        if bound is not None and not bound.order and 0.0 < bound.value < math.inf
+    }
+
+
 @kind("bounded")
 @dataclass(frozen=True)
 class Bounded(Test):
@@ -73,22 +100,28 @@ class Bounded(Test):
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []
         for cell in evidence.cells:
-            played = evidence.study.cells[cell]
-            if not isinstance(played.problem, Problem):
-                raise ConfigurationError("a bound is of one problem; in this study each run has its own.")
-            for label, policy in zip(evidence.study.labels, played.policies, strict=True):
-                bound = bound_of(policy, played.problem, played.horizon)
-                if bound is not None and not bound.order and math.isfinite(bound.value):
-                    regret = evidence.regret(label, cell)
-                    comparisons.append(
-                        Comparison(
-                            joined(evidence.named(cell), f"{label}, regret / bound"),
-                            mean(regret / bound.value),
-                            high=1.0,
-                            note=f"{number(regret.mean())} against {number(bound.value)} ({bound.source})",
-                        )
+            for label, bound in proven(evidence.study.cells[cell], evidence.study.labels).items():
+                regret = evidence.regret(label, cell)
+                comparisons.append(
+                    Comparison(
+                        joined(evidence.named(cell), f"{label}, regret / bound"),
+                        mean(regret / bound.value),
+                        high=1.0,
+                        note=f"{number(regret.mean())} against {number(bound.value)} ({bound.source})",
                     )
+                )
         return every(comparisons, risk)
+
+    def check(self, study: Study) -> None:
+        if not any(proven(cell, study.labels) for cell in study.cells):
+            raise ConfigurationError("no policy here has a bound that is finite; bounds are for confidence left out.")
+
+
+def _over(value: float, other: float) -> float:
+    """How many times the other number it is; a number is nothing against infinity, and infinity is not below itself."""
+    if value == other:
+        return 1.0
+    return value / other if other > 0.0 else math.inf
 
 
 @kind("tabled")
@@ -97,25 +130,31 @@ class Tabled(Test):
     """In the row of Table 1 that the cell's value of the axis ``over`` names, what the paper proves is below every
     bound of earlier work."""
 
-    over: str
+    over: AxisName
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []
         for cell in evidence.cells:
-            played = evidence.study.cells[cell]
-            assert isinstance(played.problem, Problem)
-            rows = {row.setting: row for row in table(played.problem, played.horizon)}
-            row = rows.get(played.place[self.over])
-            if row is None or row.previous is None or row.paper is None:
-                raise ConfigurationError(f"Table 1 compares nothing for the problem at {played.name}.")
-            ((ours, value),) = row.paper.items()
+            row = self._row(evidence.study.cells[cell])
+            ((ours, value),) = (row.paper or {}).items()
             comparisons += [
                 Comparison(
                     joined(evidence.named(cell), f"{ours} over {theirs}"),
-                    Known(value / earlier if math.isfinite(earlier) else 0.0),
+                    Known(_over(value, earlier)),
                     high=1.0,
                     note=f"{number(value)} against {number(earlier)}",
                 )
-                for theirs, earlier in row.previous.items()
+                for theirs, earlier in (row.previous or {}).items()
             ]
         return every(comparisons, risk)
+
+    def check(self, study: Study) -> None:
+        for cell in study.cells:
+            self._row(cell)
+
+    def _row(self, cell: Cell) -> Row:
+        rows = {row.setting: row for row in table(one_problem(cell), cell.horizon)}
+        row = rows.get(cell.place[self.over])
+        if row is None or row.previous is None or row.paper is None:
+            raise ConfigurationError(f"Table 1 compares nothing for the problem at {cell.name}.")
+        return row

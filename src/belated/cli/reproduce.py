@@ -22,7 +22,7 @@ STYLES = {"holds": "bold green", "fails": "bold red", "undecided": "bold yellow"
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="What to reproduce: see --list. All of the paper if left out."),
+        typer.Argument(metavar="NAME", help="What to reproduce: see --list. All of the paper if left out."),
     ] = None,
     fraction: Annotated[
         float, typer.Option(metavar="F", help="Play this fraction of the repetitions: 0.05 is a quick look.")
@@ -80,11 +80,11 @@ def command(
             screen.print()
             if sum(summary.paper.values()):
                 screen.print(f"The paper's claims: {tally(summary.paper)}.", style="bold")
-            if sum(summary.extra.values()):
-                screen.print(f"Beyond the paper: {tally(summary.extra)}.", style="bold")
+            if sum(summary.others.values()):
+                screen.print(f"Other claims: {tally(summary.others)}.", style="bold")
             screen.print(
                 f"{short(summary.rounds)} rounds, played in {span(summary.spent)}; this call took "
-                f"{span(time.perf_counter() - started)}. A claim is judged with confidence 99.9 %.",
+                f"{span(time.perf_counter() - started)}. A claim is judged with confidence {summary.confidence}.",
                 style="dim",
             )
             note(str(page), "bold green", "wrote ")
@@ -122,6 +122,7 @@ def _list(experiments: list[Experiment]) -> None:
     """What there is: names, claims, runs, rounds."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     from belated.cli.numbers import short
 
@@ -135,7 +136,7 @@ def _list(experiments: list[Experiment]) -> None:
         rounds = sum(cell.horizon * study.runs * len(study.labels) for study in studies for cell in study.cells)
         table.add_row(
             experiment.name,
-            experiment.title,
+            Text(experiment.title),
             str(len(experiment.claims)),
             f"{max(study.runs for study in studies):,}",
             f"{max(study.most for study in studies):,}",

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from belated.errors import UnknownName
+from belated.errors import ConfigurationError, UnknownName
 from belated.experiments.read import Experiment, read_file
 from belated.spec.keys import hint
 
@@ -23,7 +24,7 @@ def load(name: str) -> Experiment:
             f"{name!r} is no experiment.{hint(name, NAMES)} There are {', '.join(NAMES)}; 'all' means all of these; "
             "files of your own end in .toml."
         )
-    return read_file(Path(__file__).parent / f"{name}.toml")
+    return replace(read_file(Path(__file__).parent / f"{name}.toml"), paper=name in PAPER)
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:
@@ -32,7 +33,13 @@ def chosen(names: Sequence[str]) -> list[Experiment]:
     wanted: list[str] = []
     for name in names or PAPER:
         wanted += NAMES if name == "all" else [name]
-    return [read_file(Path(name)) if name.endswith(".toml") else load(name) for name in dict.fromkeys(wanted)]
+    found = [read_file(Path(name)) if name.endswith(".toml") else load(name) for name in dict.fromkeys(wanted)]
+    for place, experiment in enumerate(found):
+        if experiment.name in [other.name for other in found[:place]]:
+            raise ConfigurationError(
+                f"two experiments are named {experiment.name!r}; rename a file, or give one of them."
+            )
+    return found
 
 
 __all__ = ["EXTRA", "NAMES", "PAPER", "Experiment", "chosen", "load", "read_file"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from belated.errors import ConfigurationError
 from belated.spec.keys import hint, only, shown, table
+from belated.study import Study
 
 T = TypeVar("T")
 _WORDS: dict[Any, str] = {str: "text in quotes", float: "a number", int: "a whole number", bool: "true or false"}
@@ -30,7 +32,7 @@ def chosen(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
     """An object of the class that the table's key ``kind`` names."""
     values = dict(table(data, at, "a table with kind"))
     name = values.pop("kind", None)
-    if name not in kinds:
+    if not isinstance(name, str) or name not in kinds:
         raise ConfigurationError(f"{at}.kind is {shown(name)}.{hint(name, kinds)} Give one of {', '.join(kinds)}.")
     return made(kinds[name], values, at)
 
@@ -55,6 +57,33 @@ def _fitting(value: Any, wanted: Any, at: str) -> Any:
     return float(value) if wanted is float else value
 
 
+def check_names(owner: Any, study: Study, at: str) -> None:
+    """Every policy and every axis that an object names is one of the study."""
+    hints = get_type_hints(type(owner), include_extras=True)
+    known: dict[str, Callable[[str], Any]] = {"policy": study.policy, "axis": study.axis}
+    for field in fields(owner):
+        value = getattr(owner, field.name)
+        many = isinstance(value, tuple)
+        wanted = get_args(hints[field.name])[0] if many else hints[field.name]
+        roles = getattr(wanted, "__metadata__", ())
+        for place, one in enumerate(value if many else [value]):
+            key = f"{at}.{field.name}[{place}]" if many else f"{at}.{field.name}"
+            if is_dataclass(one):
+                check_names(one, study, key)
+            elif roles and one:
+                with naming(key):
+                    known[roles[0]](one)
+
+
+@contextmanager
+def naming(at: str) -> Iterator[None]:
+    """Puts a key before the message of an error."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{at}: {error}") from error
+
+
 def text(data: Mapping[str, Any], key: str, at: str) -> str:
     """The text under a key, on one line."""
     value = data.get(key)
@@ -68,3 +97,26 @@ def texts(data: Any, at: str) -> list[str]:
     if not isinstance(data, list) or not all(isinstance(value, str) for value in data):
         raise ConfigurationError(f"{at} is {shown(data)}; give a list of texts.")
     return [" ".join(value.split()) for value in data]
+
+
+def flag(data: Mapping[str, Any], key: str, at: str) -> bool:
+    """Whether a key is true; false if it is left out."""
+    value = data.get(key, False)
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{at}.{key} is {shown(value)}; give true or false.")
+    return value
+
+
+def number(data: Mapping[str, Any], key: str, at: str, default: float, low: float, high: float) -> float:
+    """A number between two others."""
+    value = data.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < high:
+        raise ConfigurationError(f"{at}.{key} is {shown(value)}; give a number between {low:g} and {high:g}.")
+    return float(value)
+
+
+def tables(data: Any, at: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """A list of tables, each with its key."""
+    if not isinstance(data, list):
+        raise ConfigurationError(f"{at} is {shown(data)}; give a list of tables.")
+    return [(f"{at}[{place}]", table(value, f"{at}[{place}]", "a table")) for place, value in enumerate(data)]

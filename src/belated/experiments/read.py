@@ -6,7 +6,6 @@ played.
     title = "..."                       what it is about
     place = "Section 5, Figure 1"       where the paper has it
     about = "..."                       the set-up in a paragraph
-    extra = false                       whether it goes beyond the paper
     assumed = ["..."]                   what the paper leaves open, and what was taken
 
     [studies.bottom]                    a set-up, played for every combination of the axes' values
@@ -25,6 +24,7 @@ played.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,14 +32,15 @@ from typing import Any
 
 from belated.claims import TESTS, Claim
 from belated.errors import ConfigurationError
-from belated.experiments.fields import chosen, text, texts
+from belated.experiments.fields import check_names, chosen, flag, naming, number, tables, text, texts
 from belated.experiments.studies import like, read_study
-from belated.panels import ROWS, Picture
+from belated.panels import ROWS, Picture, Row
 from belated.spec.keys import only, shown, table
 from belated.spec.toml import load_toml
 from belated.study import Study
 
-_KEYS = ("title", "place", "about", "extra", "assumed", "studies", "claims", "figures")
+_KEYS = ("title", "place", "about", "assumed", "studies", "claims", "figures")
+_CLAIM = ("sentence", "place", "reading", "study", "test", "where", "each", "confidence", "own", "why")
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,12 @@ class Experiment:
     title: str
     place: str
     about: str
-    extra: bool
-    """Whether it goes beyond the paper."""
     assumed: tuple[str, ...]
     studies: Mapping[str, Study]
     claims: tuple[Claim, ...]
     figures: tuple[Picture, ...]
+    paper: bool = False
+    """Whether it is one of the paper's."""
 
 
 def read_file(path: Path) -> Experiment:
@@ -69,28 +70,27 @@ def read_file(path: Path) -> Experiment:
 def _experiment(data: dict[str, Any], name: str) -> Experiment:
     only(data, _KEYS, "", "An experiment")
     given = table(data.get("studies"), "studies", "a table [studies.NAME] for each set-up")
+    if not given:
+        raise ConfigurationError("studies is empty; give a table [studies.NAME] for each set-up.")
     studies = {key: read_study(key, like(key, given)) for key in given}
+    figures = tuple(_picture(picture, at, studies) for at, picture in tables(data.get("figures", []), "figures"))
+    for place, picture in enumerate(figures):
+        if picture.name in [other.name for other in figures[:place]]:
+            raise ConfigurationError(f"figures[{place}].name is {picture.name!r}, and another figure has that name.")
     return Experiment(
         name,
         text(data, "title", ""),
         text(data, "place", ""),
         text(data, "about", ""),
-        bool(data.get("extra", False)),
         tuple(texts(data.get("assumed", []), "assumed")),
         studies,
-        tuple(_claim(claim, f"claims[{j}]", studies) for j, claim in enumerate(data.get("claims", []))),
-        tuple(_picture(picture, f"figures[{j}]", studies) for j, picture in enumerate(data.get("figures", []))),
+        tuple(_claim(claim, at, studies) for at, claim in tables(data.get("claims", []), "claims")),
+        figures,
     )
 
 
-def _claim(data: Any, at: str, studies: Mapping[str, Study]) -> Claim:
-    values = table(data, at, "a table with sentence, place, reading, study and test")
-    only(
-        values,
-        ("sentence", "place", "reading", "study", "test", "where", "each", "confidence", "own", "why"),
-        at,
-        "A claim",
-    )
+def _claim(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> Claim:
+    only(values, _CLAIM, at, "A claim")
     study = _known(values, at, studies)
     claim = Claim(
         text(values, "sentence", at),
@@ -100,48 +100,56 @@ def _claim(data: Any, at: str, studies: Mapping[str, Study]) -> Claim:
         chosen(TESTS, values.get("test"), f"{at}.test"),
         dict(table(values.get("where", {}), f"{at}.where", "a table such as {delay = 200}")),
         tuple(texts(values.get("each", []), f"{at}.each")),
-        float(values.get("confidence", 0.999)),
-        bool(values.get("own", False)),
+        number(values, "confidence", at, 0.999, 0.5, 1.0),
+        flag(values, "own", at),
         text(values, "why", at) if "why" in values else "",
     )
-    if not 0.5 < claim.confidence < 1.0:
-        raise ConfigurationError(f"{at}.confidence is {claim.confidence}; give a number between 0.5 and 1.")
-    study.where(claim.where)
+    part = _part(study, claim.where, f"{at}.where")
     for name in claim.each:
-        study.axis(name)
-    for name in ("along", "over", "average", "largest"):
-        if getattr(claim.test, name, ""):
-            study.axis(getattr(claim.test, name))
-    for name in ("policy", "than"):
-        if hasattr(claim.test, name):
-            study.policy(getattr(claim.test, name))
+        with naming(f"{at}.each"):
+            first = part.axis(name).values[0]
+        part, _ = part.at({name: first})
+    check_names(claim.test, part, f"{at}.test")
+    with naming(f"{at}.test"):
+        claim.test.check(part)
     return claim
 
 
-def _picture(data: Any, at: str, studies: Mapping[str, Study]) -> Picture:
-    values = table(data, at, "a table with name, caption and rows")
+def _picture(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> Picture:
     only(values, ("name", "caption", "rows", "page", "height"), at, "A figure")
-    rows = []
-    for place, given in enumerate(values.get("rows", [])):
-        row = chosen(ROWS, given, f"{at}.rows[{place}]")
-        study = _known(given, f"{at}.rows[{place}]", studies)
-        for name in ("split", "x", "y", "over"):
-            if getattr(row, name, ""):
-                study.axis(getattr(row, name))
-        for label in row.policies:
-            study.policy(label)
-        rows.append(row)
-    return Picture(
-        text(values, "name", at),
-        text(values, "caption", at),
-        tuple(rows),
-        bool(values.get("page", False)),
-        float(values.get("height", 1.0)),
-    )
+    name = text(values, "name", at)
+    if not re.fullmatch(r"[\w-]+", name):
+        raise ConfigurationError(f"{at}.name is {name!r}, which names files; give letters, digits, - and _ alone.")
+    rows = tuple(_row(row, key, studies) for key, row in tables(values.get("rows"), f"{at}.rows"))
+    if not rows:
+        raise ConfigurationError(f"{at}.rows is empty; give a row of panels or more.")
+    height = number(values, "height", at, 1.0, 0.1, 10.0)
+    return Picture(name, text(values, "caption", at), rows, flag(values, "page", at), height)
+
+
+def _row(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> Row:
+    row = chosen(ROWS, values, at)
+    part = _part(_known(values, at, studies), row.where, f"{at}.where")
+    check_names(row, part, at)
+    if not set(row.log) <= {"x", "y"}:
+        raise ConfigurationError(f'{at}.log is {shown(list(row.log))}; give "x", "y" or both.')
+    if row.split:
+        part, _ = part.within({row.split: part.axis(row.split).values[0]})
+    with naming(at):
+        row.check(part)
+    return row
+
+
+def _part(study: Study, where: Mapping[str, Any], at: str) -> Study:
+    """The part of a study that a claim or a row is about."""
+    for name, value in where.items():
+        with naming(f"{at}.{name}"):
+            study.where({name: value})
+    return study.within(where)[0]
 
 
 def _known(data: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> Study:
     name = data.get("study")
-    if name not in studies:
+    if not isinstance(name, str) or name not in studies:
         raise ConfigurationError(f"{at}.study is {shown(name)}; give one of {', '.join(studies)}.")
-    return studies[str(name)]
+    return studies[name]

@@ -8,15 +8,17 @@ from typing import Any
 
 from belated.domains import MAX_HORIZON
 from belated.errors import ConfigurationError
-from belated.experiments.fields import text
+from belated.experiments.fields import tables, text
 from belated.forms.base import Policy
 from belated.manifest import labels_of
 from belated.spec import read_policy, read_problem
-from belated.spec.keys import only, shown, table, whole
-from belated.spec.paths import placed, values_of
+from belated.spec.keys import hint, only, shown, table, whole
+from belated.spec.paths import placed, steps_of, values_of
 from belated.study import Axis, Cell, Study
 
 _STUDY = ("about", "horizon", "runs", "most", "checkpoints", "problem", "policies", "axes")
+_CHANGED = ("horizon", "problem", "policies")
+"""What the values of axes may take the place of."""
 _MOST_RUNS = 2**31
 
 
@@ -40,12 +42,16 @@ def read_study(name: str, data: Mapping[str, Any]) -> Study:
     for key in ("horizon", "runs", "problem", "policies"):
         if key not in data:
             raise ConfigurationError(f"{at}.{key} is missing.")
-    axes, settings = [], []
-    for place, given in enumerate(data.get("axes", [])):
-        axis, keys = _axis(table(given, f"{at}.axes[{place}]", "a table"), f"{at}.axes[{place}]")
+    axes: list[Axis] = []
+    settings = []
+    for place, given in tables(data.get("axes", []), f"{at}.axes"):
+        axis, keys = _axis(given, place)
+        if axis.name in [other.name for other in axes]:
+            raise ConfigurationError(f"{place}.name is {axis.name!r}, and another axis has that name.")
         axes.append(axis)
         settings.append(keys)
-    base = {key: value for key, value in data.items() if key in ("horizon", "problem", "policies")}
+    labels = _labels(data["policies"], f"{at}.policies")
+    base = {key: value for key, value in data.items() if key in _CHANGED}
     cells = []
     for numbers in product(*(range(len(axis.values)) for axis in axes)):
         changed = base
@@ -54,17 +60,21 @@ def read_study(name: str, data: Mapping[str, Any]) -> Study:
                 changed = placed(changed, key, values[number], f"{at}.axes")
         where = {axis.name: axis.values[number] for axis, number in zip(axes, numbers, strict=True)}
         cells.append(_cell(changed, where, at))
+    checkpoints = _checkpoints(data.get("checkpoints", 1), f"{at}.checkpoints")
+    shortest = min(cell.horizon for cell in cells)
+    if isinstance(checkpoints, tuple) and max(checkpoints) > shortest:
+        raise ConfigurationError(f"{at}.checkpoints is {max(checkpoints)} at the last; give rounds up to {shortest}.")
     runs = whole(data["runs"], f"{at}.runs", 2, _MOST_RUNS)
     most = whole(data.get("most", runs), f"{at}.most", runs, _MOST_RUNS)
     return Study(
         name,
         str(data.get("about", "")),
         tuple(axes),
-        _labels(data["policies"]),
+        labels,
         tuple(cells),
         runs,
         most,
-        _checkpoints(data.get("checkpoints", 1), f"{at}.checkpoints"),
+        checkpoints,
     )
 
 
@@ -78,6 +88,11 @@ def _axis(data: Mapping[str, Any], at: str) -> tuple[Axis, dict[str, list[Any]]]
         {text(data, "key", at): values} if "key" in data else dict(table(data["set"], f"{at}.set", "a table of lists"))
     )
     for key, given in keys.items():
+        first = steps_of(key, at)[0]
+        if first not in _CHANGED:
+            raise ConfigurationError(
+                f"{at} sets {key!r}.{hint(first, _CHANGED)} Give horizon, or a key below problem or policies."
+            )
         if not isinstance(given, list) or len(given) != len(values):
             raise ConfigurationError(f"{at}.set.{key} is {shown(given)}; give a list of {len(values)}, one a value.")
     return Axis(name, tuple(values)), keys
@@ -93,10 +108,18 @@ def _cell(data: Mapping[str, Any], place: Mapping[str, Any], at: str) -> Cell:
     return Cell(place, read_problem(data["problem"], f"{at}.problem"), tuple(filled), horizon)
 
 
-def _labels(policies: list[Mapping[str, Any]]) -> tuple[str, ...]:
+def _labels(policies: Any, at: str) -> tuple[str, ...]:
     """The labels that are given, and the policies' own where none is."""
-    own = labels_of([read_policy({k: v for k, v in given.items() if k != "label"}) for given in policies])
-    return tuple(str(given.get("label", label)) for given, label in zip(policies, own, strict=True))
+    listed = tables(policies, at)
+    if not listed:
+        raise ConfigurationError(f"{at} is empty; give a policy or more.")
+    own = labels_of([read_policy({k: v for k, v in given.items() if k != "label"}, key) for key, given in listed])
+    labels: list[str] = []
+    for (key, given), label in zip(listed, own, strict=True):
+        labels.append(text(given, "label", key) if "label" in given else label)
+        if labels[-1] in labels[:-1]:
+            raise ConfigurationError(f"{key}.label is {labels[-1]!r}, and another policy has that label; give another.")
+    return tuple(labels)
 
 
 def _checkpoints(data: Any, at: str) -> int | tuple[int, ...]:

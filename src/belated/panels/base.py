@@ -11,7 +11,7 @@ import numpy as np
 
 from belated.claims.evidence import Evidence, in_words
 from belated.panels.style import looks_of, tidy
-from belated.study import Place
+from belated.study import AxisName, Place, PolicyName, Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ class Reference:
 
     label: str
     factor: float
-    per: tuple[str, ...] = ()
+    per: tuple[AxisName, ...] = ()
 
     def at(self, place: Place) -> float:
         """Its height at a place."""
@@ -38,10 +38,10 @@ class Row(ABC):
     """What a row shows; its fields are the keys of a row in a file."""
 
     study: str
-    split: str = ""
+    split: AxisName = ""
     """The axis that has a panel for each of its values."""
     where: Place = field(default_factory=dict)
-    policies: tuple[str, ...] = ()
+    policies: tuple[PolicyName, ...] = ()
     """Those that are shown; all if left out."""
     title: str = ""
     """Stands above a panel of a row that is not split."""
@@ -65,6 +65,9 @@ class Row(ABC):
         """The policies of a panel."""
         return self.policies or evidence.study.labels
 
+    def check(self, study: Study) -> None:  # noqa: B027  (some rows can draw any study)
+        """Raise an error if a panel of this study cannot be drawn."""
+
     @abstractmethod
     def draw(self, axes: Axes, evidence: Evidence) -> None:
         """Draw one panel."""
@@ -77,7 +80,7 @@ class Row(ABC):
         """Scales and ticks, when all panels of the row are drawn: they may share an axis."""
         if "x" in self.log and axes.get_xscale() != "log":
             axes.set_xscale("log")
-        if "y" in self.log:
+        if "y" in self.log and axes.dataLim.y1 > 0.0:
             axes.set_yscale("log")
         else:
             axes.set_ylim(bottom=0)

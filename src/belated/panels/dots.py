@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from belated.claims.evidence import Evidence
+from belated.claims.theorems import one_problem
+from belated.errors import ConfigurationError
 from belated.figures import COLOURS
 from belated.panels.base import BAND, Reference, Row, row, summary
 from belated.panels.style import looks_of, tidy
-from belated.problem import Problem
+from belated.study import AxisName, Study
 from belated.theory import bound_of, table
 
 if TYPE_CHECKING:
@@ -26,9 +28,13 @@ _FILLED = ("o", "D", "s", "^")
 class Dots(Row):
     """One line for each policy, a dot for each value of an axis, with bars of four standard errors."""
 
-    over: str
+    over: AxisName
     references: tuple[Reference, ...] = field(default_factory=tuple)
     alike: ClassVar[bool] = False
+
+    def check(self, study: Study) -> None:
+        if len(study.cells) != len(study.axis(self.over).values):
+            raise ConfigurationError(f"a panel shows one dot for each {self.over}; split it, or say where.")
 
     def draw(self, axes: Axes, evidence: Evidence) -> None:
         labels = self.labels(evidence)[::-1]
@@ -74,8 +80,12 @@ class Bounds(Row):
     """One line for each cell: the regret of each policy, the bound that its theorem gives if it is below T times the
     largest gap, and the entries of the row of Table 1 that the cell is named for, on a logarithmic axis."""
 
-    over: str
+    over: AxisName
     alike: ClassVar[bool] = False
+
+    def check(self, study: Study) -> None:
+        for cell in study.cells:
+            one_problem(cell)
 
     def draw(self, axes: Axes, evidence: Evidence) -> None:
         groups = evidence.along(self.over)
@@ -136,14 +146,14 @@ class Bounds(Row):
 
     def _marks(self, evidence: Evidence, cell: int) -> list[tuple[str, str, float]]:
         played = evidence.study.cells[cell]
-        assert isinstance(played.problem, Problem)
+        problem = one_problem(played)
         found = []
         for label, policy in zip(evidence.study.labels, played.policies, strict=True):
             found.append(("regret", label, summary(evidence, label, cell)[0]))
-            bound = bound_of(policy, played.problem, played.horizon)
-            if bound is not None and not bound.order and bound.value <= played.horizon * played.problem.gaps.max():
+            bound = bound_of(policy, problem, played.horizon)
+            if bound is not None and not bound.order and bound.value <= played.horizon * problem.gaps.max():
                 found.append(("bound", label, bound.value))
-        entries = [row for row in table(played.problem, played.horizon) if row.setting == played.place[self.over]]
+        entries = [row for row in table(problem, played.horizon) if row.setting == played.place[self.over]]
         for entry in entries:
             found += [("earlier", name, value) for name, value in (entry.previous or {}).items()]
             found += [("paper", name, value) for name, value in (entry.paper or {}).items()]

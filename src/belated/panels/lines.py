@@ -9,9 +9,11 @@ import numpy as np
 from matplotlib.ticker import NullLocator
 
 from belated.claims.evidence import Evidence
+from belated.claims.support import numbers
 from belated.errors import ConfigurationError
 from belated.panels.base import BAND, Reference, Row, points, row, summary
 from belated.panels.style import looks_of
+from belated.study import AxisName, Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +24,15 @@ if TYPE_CHECKING:
 class Curves(Row):
     """Mean regret against rounds, with bands of four standard errors."""
 
+    def check(self, study: Study) -> None:
+        if len(study.cells) != 1:
+            raise ConfigurationError(
+                f"a row of curves shows one cell a panel, and the study {self.study!r} has {len(study.cells)} there; "
+                "split it, or say where."
+            )
+
     def draw(self, axes: Axes, evidence: Evidence) -> None:
-        result = evidence.results[self._cell(evidence)]
+        (result,) = evidence.results
         for label in self.labels(evidence):
             number = evidence.study.policy(label)
             mean, width = result.mean[number], BAND * np.nan_to_num(result.stderr[number])
@@ -35,7 +44,7 @@ class Curves(Row):
         axes.set_xlabel("round")
 
     def table(self, evidence: Evidence) -> list[dict[str, Any]]:
-        result = evidence.results[self._cell(evidence)]
+        (result,) = evidence.results
         return [
             {"policy": label, "round": int(t), "mean": float(m), "stderr": float(s), "runs": result.runs}
             for label in self.labels(evidence)
@@ -47,24 +56,25 @@ class Curves(Row):
             )
         ]
 
-    def _cell(self, evidence: Evidence) -> int:
-        cells = evidence.cells
-        if len(cells) != 1:
-            raise ConfigurationError(
-                f"a row of curves shows one cell a panel, and the study {self.study!r} has {len(cells)} there; "
-                "split it, or say where."
-            )
-        return cells[0]
-
 
 @row("against")
 @dataclass(frozen=True, kw_only=True)
 class Against(Row):
     """Regret at the horizon against an axis, with bars of four standard errors."""
 
-    x: str
+    x: AxisName
     xlabel: str = ""
     references: tuple[Reference, ...] = field(default_factory=tuple)
+
+    def check(self, study: Study) -> None:
+        numbers(study, self.x)
+        if len(study.cells) != len(study.axis(self.x).values):
+            raise ConfigurationError(
+                f"a panel shows one line along {self.x}; split it, or say where on all other axes."
+            )
+        for reference in self.references:
+            for axis in reference.per:
+                numbers(study, axis)
 
     def draw(self, axes: Axes, evidence: Evidence) -> None:
         cells = evidence.cells

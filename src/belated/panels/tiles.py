@@ -10,6 +10,7 @@ import numpy as np
 
 from belated.claims.evidence import Evidence
 from belated.panels.base import Row, row, summary
+from belated.study import AxisName, PolicyName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,10 +22,10 @@ class Surface(Row):
     """The ratio of the regrets of two policies over two axes: one colour where the first is better, another where it is
     worse."""
 
-    x: str
-    y: str
-    policy: str
-    than: str
+    x: AxisName
+    y: AxisName
+    policy: PolicyName
+    than: PolicyName
     alike: ClassVar[bool] = False
 
     def draw(self, axes: Axes, evidence: Evidence) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from belated.figures import save_figure
 from belated.panels import draw, note, table
 from belated.report.markdown import markdown
-from belated.report.page import page
+from belated.report.page import named, page
 from belated.report.summary import Summary, summed
 from belated.reproduce import Outcome
 from belated.stage import Stage
@@ -26,17 +27,18 @@ def write_report(out: Path, summary: Summary, outcomes: Sequence[Outcome]) -> Pa
     with Stage(out) as stage:
         for outcome in outcomes:
             for picture in outcome.experiment.figures:
+                name = named(outcome.experiment, picture)
                 figure = draw(picture, outcome.evidence)
                 for kind in ("svg", "pdf", "png"):
-                    save_figure(figure, stage.path(f"report/figures/{picture.name}.{kind}"))
-                drawings[picture.name] = stage.path(f"report/figures/{picture.name}.svg").read_bytes()
-                notes[picture.name] = note(picture, outcome.evidence)
-                frame = table(picture, outcome.evidence)
-                frame.to_csv(stage.path(f"report/figures/{picture.name}.csv"), index=False, lineterminator="\n")
+                    save_figure(figure, stage.path(f"report/figures/{name}.{kind}"))
+                drawings[name] = stage.path(f"report/figures/{name}.svg").read_bytes()
+                notes[name] = note(picture, outcome.evidence)
+                frame = table(picture, outcome.evidence).convert_dtypes()
+                frame.to_csv(stage.path(f"report/figures/{name}.csv"), index=False, lineterminator="\n")
         texts = {
             "index.html": page(summary, outcomes, drawings, notes),
             "claims.md": markdown(summary, outcomes),
-            "claims.json": json.dumps(_plain(summary, outcomes), indent=1, ensure_ascii=False) + "\n",
+            "claims.json": json.dumps(_plain(summary, outcomes), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         }
         for name, text in texts.items():
             with open(stage.path(f"report/{name}"), "w", encoding="utf-8", newline="\n") as file:
@@ -83,6 +85,10 @@ def _plain(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _finding(data: dict[str, Any]) -> dict[str, Any]:
-    """Infinite ends as null, which JSON knows."""
-    ends = {key: [end if abs(end) < float("inf") else None for end in data[key]] for key in ("interval", "allowed")}
-    return {**data, **ends}
+    """What is no number as null, which JSON knows."""
+    ends = {key: [_known(end) for end in data[key]] for key in ("interval", "allowed")}
+    return {**data, **ends, "value": _known(data["value"])}
+
+
+def _known(number: float) -> float | None:
+    return number if math.isfinite(number) else None

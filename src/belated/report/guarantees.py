@@ -7,8 +7,7 @@ from typing import Any, cast
 
 from belated.claims import Evidence
 from belated.claims.evidence import in_words
-from belated.problem import Problem
-from belated.rng import family_generator
+from belated.study import first_problem
 from belated.theory import bound_of
 
 MOST_CELLS = 5
@@ -41,7 +40,7 @@ def guarantees(evidence: Evidence, seed: int) -> list[Guarantee]:
     found = []
     for number in chosen:
         cell = evidence.study.cells[number]
-        problem = cell.problem if isinstance(cell.problem, Problem) else cell.problem(family_generator(seed, 0))
+        problem = first_problem(cell, seed)
         for label, policy in zip(evidence.study.labels, cell.policies, strict=True):
             given = getattr(policy, "confidence", None)
             theory = policy if given is None else replace(cast("Any", policy), confidence=None)

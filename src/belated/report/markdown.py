@@ -23,25 +23,25 @@ def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield ""
     yield (
         f"{sum(summary.paper.values())} claims of the paper: **{words.tally(summary.paper)}.** "
-        "Each is judged with a confidence of 99.9 %, shared by all its comparisons and all looks at it. "
+        f"Each is judged with a confidence of {summary.confidence}, shared by all its comparisons and all looks at it. "
         f"Seed {summary.seed}, belated {summary.machine['belated']}."
     )
-    if sum(summary.extra.values()):
+    if sum(summary.others.values()):
         yield ""
-        yield f"And {sum(summary.extra.values())} that go beyond it: {words.tally(summary.extra)}."
+        yield f"Other claims, {sum(summary.others.values())}: {words.tally(summary.others)}."
     if summary.fraction < 1.0:
         yield ""
         yield f"**This is a quick look: {summary.fraction:g} of the repetitions.**"
     for outcome in outcomes:
         yield ""
-        yield f"## {outcome.experiment.name}: {outcome.experiment.title}"
+        yield _plain(f"## {outcome.experiment.name}: {outcome.experiment.title}")
         yield ""
-        yield f"*{outcome.experiment.place}.* {outcome.experiment.about}"
+        yield _plain(f"*{outcome.experiment.place}.* {outcome.experiment.about}")
         if outcome.experiment.assumed:
             yield ""
             yield "Left open by the paper, and assumed here:"
             yield ""
-            yield from (f"- {text}" for text in outcome.experiment.assumed)
+            yield from (_plain(f"- {text}") for text in outcome.experiment.assumed)
         yield ""
         yield "| | sentence | what is tested | numbers | runs |"
         yield "|:--|:--|:--|:--|--:|"
@@ -54,7 +54,7 @@ def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
                 words.summary(judgement),
                 f"{judgement.runs:,}",
             ]
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+            yield _line(cells)
         for judgement in outcome.judgements:
             table = grid(judgement)
             if table is not None:
@@ -63,9 +63,19 @@ def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def _table(title: str, table: Grid) -> Iterator[str]:
     yield ""
-    yield title
+    yield _plain(title)
     yield ""
-    yield f"| {table.first} \\ {table.second} | " + " | ".join(map(str, table.columns)) + " |"
+    yield _line([f"{table.first} \\\\ {table.second}", *map(str, table.columns)])
     yield "|:--" + "|:-:" * len(table.columns) + "|"
     for value, cases in table.rows.items():
-        yield f"| {value} | " + " | ".join(words.MARKS[case.judged.status] for case in cases) + " |"
+        yield _line([str(value), *(words.MARKS[case.judged.status] for case in cases)])
+
+
+def _line(cells: Sequence[str]) -> str:
+    """A line of a table."""
+    return "| " + " | ".join(_plain(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _plain(text: str) -> str:
+    """Text that is no HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")

@@ -10,6 +10,8 @@ from jinja2 import Environment, StrictUndefined
 
 from belated.claims import Status
 from belated.claims.evidence import shown
+from belated.experiments import Experiment
+from belated.panels import Picture
 from belated.report import words
 from belated.report.grid import grid
 from belated.report.guarantees import guarantees
@@ -17,11 +19,16 @@ from belated.report.summary import Summary
 from belated.reproduce import Outcome
 
 
+def named(experiment: Experiment, picture: Picture) -> str:
+    """The name of a figure's files: its own, after that of the experiment where it does not begin with it."""
+    return picture.name if picture.name.startswith(experiment.name) else f"{experiment.name}-{picture.name}"
+
+
 def page(summary: Summary, outcomes: Sequence[Outcome], drawings: Mapping[str, bytes], notes: Mapping[str, str]) -> str:
     """The page; ``drawings`` are SVG pictures by name, ``notes`` what stands below each."""
     folder = files("belated.report")
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.globals.update(Status=Status, words=words, shown=shown, MARKS=words.MARKS, grid=grid)
+    made.globals.update(Status=Status, words=words, shown=shown, MARKS=words.MARKS, grid=grid, named=named)
     template = made.from_string((folder / "page.html").read_text(encoding="utf-8"))
     return template.render(
         style=(folder / "page.css").read_text(encoding="utf-8"),

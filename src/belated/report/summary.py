@@ -21,9 +21,11 @@ class Summary:
     rounds: int
     paper: dict[str, int]
     """Of the paper's claims how many hold, fail and are undecided."""
-    extra: dict[str, int]
+    others: dict[str, int]
     """The same of all others."""
     machine: dict[str, str]
+    confidence: str
+    """Of the claims, in words."""
     stopped: bool = False
     """Whether it was interrupted."""
 
@@ -31,8 +33,8 @@ class Summary:
 def summed(outcomes: Sequence[Outcome], seed: int, fraction: float, seconds: float, stopped: bool = False) -> Summary:
     """The summary of outcomes."""
 
-    def counts(extra: bool) -> dict[str, int]:
-        found = [outcome for outcome in outcomes if outcome.experiment.extra is extra]
+    def counts(paper: bool) -> dict[str, int]:
+        found = [outcome for outcome in outcomes if outcome.experiment.paper is paper]
         return {str(status): sum(outcome.counted(status) for outcome in found) for status in Status}
 
     return Summary(
@@ -41,8 +43,16 @@ def summed(outcomes: Sequence[Outcome], seed: int, fraction: float, seconds: flo
         seconds,
         sum(outcome.spent for outcome in outcomes),
         sum(outcome.rounds for outcome in outcomes),
-        counts(extra=False),
-        counts(extra=True),
+        counts(paper=True),
+        counts(paper=False),
         machine(),
+        _confidence(outcomes),
         stopped,
     )
+
+
+def _confidence(outcomes: Sequence[Outcome]) -> str:
+    found = sorted({100.0 * judgement.claim.confidence for outcome in outcomes for judgement in outcome.judgements})
+    if not found:
+        return "none"
+    return f"{found[0]:g} %" if found[0] == found[-1] else f"{found[0]:g} to {found[-1]:g} %"

@@ -24,6 +24,8 @@ def tally(counts: dict[str, int]) -> str:
 def interval(finding: Finding) -> str:
     """Its confidence interval, or nothing for a number without chance."""
     low, high = finding.interval
+    if math.isinf(high - low):
+        return "any number"
     return "" if low == high else f"{number(low)} to {number(high)}"
 
 

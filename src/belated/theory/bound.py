@@ -85,12 +85,19 @@ def _delays(low: float, high: float) -> str:
 
 
 def number(value: float) -> str:
-    """A bound as text: four digits, or "infinite"."""
+    """A number as text: four digits at least, thousands set apart, "infinite".
+
+    >>> number(1234567.8), number(999.96), number(0.123456), number(-0.0), number(-math.inf), number(math.nan)
+    ('1,234,568', '1,000', '0.1235', '0', '-infinite', 'no number')
+    """
+    if math.isnan(value):
+        return "no number"
     if math.isinf(value):
-        return "infinite"
+        return "infinite" if value > 0.0 else "-infinite"
     if abs(value) >= 1e15:
         return f"{value:.3g}"
-    return f"{value:,.0f}" if abs(value) >= 1000.0 or value == 0.0 else f"{value:.4g}"
+    short = float(f"{value:.4g}")
+    return f"{value:,.0f}" if abs(short) >= 1000.0 else f"{short + 0.0:.4g}"
 
 
 def check_horizon(horizon: int) -> int:
