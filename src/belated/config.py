@@ -5,7 +5,6 @@ The form of a file is told by ``belated simulate --help`` and ``belated sweep --
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from belated.problem import Family, Problem
 from belated.spec import read_policy, read_problem
 from belated.spec.keys import only, shown, whole
 from belated.spec.paths import placed, sweep_section, values_of
-from belated.spec.toml import load_toml
+from belated.spec.toml import find_modules_beside, load_toml
 
 KEYS = ("horizon", "runs", "seed", "checkpoints", "out", "problem", "policies", "sweep")
 LIMITS: dict[str, tuple[int, int | None]] = {"horizon": (1, MAX_HORIZON), "runs": (1, 2**31), "seed": (0, None)}
@@ -122,7 +121,7 @@ def _experiment(data: Mapping[str, Any], path: Path) -> Experiment:
     ):
         if key not in data:
             raise ConfigurationError(f"{key} is missing; give {example}.")
-    _find_modules_beside(path)
+    find_modules_beside(path)
     numbers = {"runs": RUNS, "seed": 0, **data}
     horizon, runs, seed = (whole(numbers[key], key, *LIMITS[key]) for key in ("horizon", "runs", "seed"))
     return Experiment(
@@ -148,13 +147,6 @@ def _misplaced(data: Mapping[str, Any]) -> None:
                     raise ConfigurationError(
                         f"{at}.{key} is not known; put {key} at the top of the file, before the first [section]."
                     )
-
-
-def _find_modules_beside(path: Path) -> None:
-    """A family or a class of the user's own may lie in a module beside the file."""
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.append(folder)
 
 
 def _policies(data: Any) -> list[Policy]:

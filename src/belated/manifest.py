@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +18,10 @@ import numpy.typing as npt
 from belated._version import __version__
 from belated.errors import NotReproducible, StateError
 from belated.forms.base import Policy
+from belated.forms.calls import sources_of
 from belated.kernel import source_hash
 from belated.problem import Family, Problem
-from belated.spec import policy_spec, problem_spec, read_policy, read_problem
+from belated.spec import DeclaredFamily, policy_spec, problem_spec, read_policy, read_problem
 
 FORMAT = 1
 """Version of the manifest's form."""
@@ -34,8 +39,8 @@ class Manifest:
     checkpoints: list[int]
     seconds: float
     version: str = __version__
-    engine: str = ""
-    """Which sources of compiled code it was made with."""
+    sources: str = ""
+    """A hash of the code that decided it: the package's, and that of policies and families from outside."""
     format: int = FORMAT
 
     @classmethod
@@ -52,7 +57,14 @@ class Manifest:
         """The manifest of a simulation."""
         specs = [policy_spec(policy) for policy in policies]
         return cls(
-            problem_spec(problem), specs, horizon, runs, seed, checkpoints.tolist(), seconds, engine=source_hash()
+            problem_spec(problem),
+            specs,
+            horizon,
+            runs,
+            seed,
+            checkpoints.tolist(),
+            seconds,
+            sources=_sources(problem, policies),
         )
 
     def make_problem(self) -> Problem | Family:
@@ -92,6 +104,31 @@ class Manifest:
             return cls(**data)
         except (ValueError, KeyError, TypeError) as error:
             raise StateError(f"the manifest cannot be read: {error}.") from error
+
+
+def _sources(problem: Problem | Family, policies: Sequence[Policy]) -> str:
+    digest = hashlib.sha256(_package().encode())
+    files: set[str] = set()
+    for policy in policies:
+        found, values = sources_of(type(policy))
+        files |= found
+        digest.update(repr(sorted(values)).encode())
+    if not isinstance(problem, Problem | DeclaredFamily):
+        files.add(inspect.getsourcefile(inspect.unwrap(problem)) or "" if inspect.isroutine(problem) else "")
+    for file in sorted(files):
+        digest.update(Path(file).read_bytes() if Path(file).is_file() else file.encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _package() -> str:
+    """A hash of the package's sources that decide what is played, and of numba's version."""
+    digest = hashlib.sha256(source_hash().encode())
+    folder = Path(__file__).parent
+    for part in ("rewards/*.py", "delays/*.py", "spec/*.py", "problem.py", "simulate.py", "collect.py"):
+        for path in sorted(folder.glob(part)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def labels_of(policies: Sequence[Policy]) -> list[str]:

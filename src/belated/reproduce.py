@@ -14,7 +14,7 @@ from belated.manifest import Manifest
 from belated.progress import Progress
 from belated.result import Result
 from belated.rng import check_seed
-from belated.simulate import rounds_of, simulate
+from belated.simulate import check_device, rounds_of, simulate
 from belated.store import Store
 from belated.study import Cell, Study
 
@@ -80,6 +80,7 @@ def reproduce(
     raises :class:`~belated.errors.ReproductionInterrupted` with the outcomes so far; what is finished stays on disk."""
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0.0 < fraction <= 1.0:
         raise InvalidParameter(f"fraction is {fraction!r}; give a number above 0 and at most 1.")
+    check_device(device)
     _make_folder(out)
     player = _Player(Store(out / "results", fresh), check_seed(seed), workers, device, watch)
     outcomes: list[Outcome] = []
@@ -128,50 +129,52 @@ class _Player:
     ) -> tuple[Evidence, dict[int, Judgement]]:
         """Play a study until its claims are decided: more runs for the cells of undecided ones, those first that need
         the fewest."""
-        results: dict[int, Result] = {}
+        results = self._results(experiment, study, range(len(study.cells)), study.runs, tally)
         judged: dict[int, Judgement] = {}
-        cells = set(range(len(study.cells)))
         runs = study.looks()[0]
-        while cells:
-            results |= self._results(experiment, study, sorted(cells), runs, tally)
+        cells = {cell for claim in claims.values() for cell in study.where(claim.where)}
+        while True:
+            results |= self._results(
+                experiment, study, [cell for cell in sorted(cells) if results[cell].runs < runs], runs, tally
+            )
             evidence = Evidence(study, tuple(results[cell] for cell in range(len(study.cells))))
             for number, claim in claims.items():
                 if number not in judged or judged[number].undecided:
                     judged[number] = claim.judge(evidence, judged.get(number))
-            runs, cells = _next_look(study, results, judged.values())
-        return evidence, judged
+            runs, cells = _next_look(study, judged.values())
+            if not cells:
+                return evidence, judged
 
     def _results(
         self, experiment: str, study: Study, cells: Sequence[int], runs: int, tally: _Tally
     ) -> dict[int, Result]:
-        each = [runs * study.cells[cell].horizon * len(study.labels) for cell in cells]
+        each = {number: runs * study.cells[number].horizon * len(study.labels) for number in cells}
+        played, left = 0, sum(each.values())  # what is found is not played, and says nothing about the pace
         started = time.perf_counter()
         results = {}
-        for place, number in enumerate(cells):
+        for number in cells:
 
-            def report(progress: Progress, before: int = sum(each[:place])) -> None:
+            def report(progress: Progress, before: int = played, total: int = played + left) -> None:
                 if self._watch is not None:
                     spent = time.perf_counter() - started
-                    self._watch(Step(experiment, study.name, runs, Progress(before + progress.done, sum(each), spent)))
+                    self._watch(Step(experiment, study.name, runs, Progress(before + progress.done, total, spent)))
 
-            cell = study.cells[number]
-            name = (experiment, study.name, cell.name, str(runs))
-            results[number], found = self._result(name, study, cell, runs, report)
-            tally.rounds += each[place]
+            results[number], found = self._result(study, study.cells[number], runs, report)
+            left -= each[number]
+            played += 0 if found else each[number]
+            tally.rounds += each[number]
             tally.spent += results[number].manifest.seconds
             tally.reused += found
             tally.results += 1
         return results
 
-    def _result(
-        self, name: Sequence[str], study: Study, cell: Cell, runs: int, report: Callable[[Progress], None]
-    ) -> tuple[Result, bool]:
+    def _result(self, study: Study, cell: Cell, runs: int, report: Callable[[Progress], None]) -> tuple[Result, bool]:
         """The result of a cell, and whether it was there already."""
         rounds = rounds_of(
             study.checkpoints if isinstance(study.checkpoints, int) else list(study.checkpoints), cell.horizon
         )
         wanted = Manifest.of(cell.problem, cell.policies, cell.horizon, runs, self._seed, rounds, 0.0)
-        found = self._store.find(name, wanted)
+        found = self._store.find(wanted)
         if found is not None:
             return found, True
         result = simulate(
@@ -185,11 +188,11 @@ class _Player:
             device=self._device,
             progress=report,
         )
-        self._store.keep(name, result)
+        self._store.keep(result)
         return result, False
 
 
-def _next_look(study: Study, results: Mapping[int, Result], judgements: Iterable[Judgement]) -> tuple[int, set[int]]:
+def _next_look(study: Study, judgements: Iterable[Judgement]) -> tuple[int, set[int]]:
     """With how many runs to go on, and in which cells; no cells if all is decided or no more runs are allowed.
 
     Going by its interval now, each undecided case has a look at which it should be decided. The nearest of these is
@@ -204,7 +207,7 @@ def _next_look(study: Study, results: Mapping[int, Result], judgements: Iterable
     if not wanted:
         return 0, set()
     look = min(wanted)
-    return look, {cell for cell in wanted[look] if results[cell].runs < look}
+    return look, wanted[look]
 
 
 def _make_folder(out: Path) -> None:

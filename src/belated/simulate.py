@@ -63,7 +63,7 @@ def simulate(
         raise InvalidParameter(
             f"problem is {problem!r}; give a Problem, or a function from a numpy.random.Generator to a Problem."
         )
-    _check_device(device)
+    check_device(device)
     plan = Plan(horizon, rounds_of(checkpoints, horizon), check_seed(seed), np.zeros(1, np.int64))
     runs = _whole("runs", runs, 2**31)
     threads = _whole("workers", workers, 4096) if workers is not None else available_cores()
@@ -194,7 +194,8 @@ def _whole(name: str, value: Any, high: int) -> int:
     return int(value)
 
 
-def _check_device(device: str) -> None:
+def check_device(device: str) -> None:
+    """An error if nothing can be played there."""
     if device == "cuda":
         raise MissingComponent(
             "device='cuda' needs the GPU engine, which this version does not have yet; use device='cpu'."

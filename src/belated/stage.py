@@ -13,8 +13,8 @@ from belated.errors import ConfigurationError
 
 
 class Stage:
-    """A folder for output. Nothing in it changes before :meth:`commit`; what is there is then replaced, file by file,
-    each in one step."""
+    """A folder for output. Nothing in it changes before :meth:`commit`; what is there is then replaced, file by file
+    and folder by folder: one that cannot be replaced stays as it was."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,10 +43,21 @@ class Stage:
         names = sorted(path.name for path in self._aside.iterdir())
         for name in names:
             target = self.folder / name
-            if target.is_dir():  # no folder can take the place of another in one step
-                os.replace(target, self._aside / f"{name}.before")
-            os.replace(self._aside / name, target)
+            if target.is_dir():
+                self._replace_folder(name, target)
+            else:
+                os.replace(self._aside / name, target)
         return names
+
+    def _replace_folder(self, name: str, target: Path) -> None:
+        """No folder can take the place of another in one step: the old one is moved aside, and back if that fails."""
+        before = self._aside / f"{name}.before"
+        os.replace(target, before)
+        try:
+            os.replace(self._aside / name, target)
+        except BaseException:
+            os.replace(before, target)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

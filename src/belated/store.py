@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Sequence
+import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from belated.errors import StateError
 from belated.manifest import Manifest
@@ -15,41 +13,34 @@ from belated.result import Result
 
 
 class Store:
-    """A folder of results. A result is used again only if its manifest says what is asked for: problem, policies,
-    horizon, runs, seed, checkpoints, version and engine; ``fresh`` uses none."""
+    """A folder of results, each in a file that is named by a hash of its manifest: problem, policies, horizon, runs,
+    seed, checkpoints, version and sources. ``fresh`` uses none that was there before."""
 
     def __init__(self, folder: Path, fresh: bool = False) -> None:
         self._folder = folder
         self._fresh = fresh
-        self._made: set[Path] = set()
+        self._kept: set[Path] = set()
 
-    def find(self, name: Sequence[str], wanted: Manifest) -> Result | None:
-        """The finished result of this name (folders, and last the file), if it is what is wanted."""
-        path = self._path(name)
-        if not path.exists() or (self._fresh and path not in self._made):
+    def find(self, wanted: Manifest) -> Result | None:
+        """The finished result of this manifest, if there is one."""
+        path = self._path(wanted)
+        if not path.exists() or (self._fresh and path not in self._kept) or "unknown" in wanted.problem:
             return None
         try:
             result = Result.load(path)
-        except StateError:  # damaged, or of another version
+        except StateError:  # damaged
             return None
-        return result if _same(result.manifest) == _same(wanted) else None
+        return result if _content(result.manifest) == _content(wanted) else None
 
-    def keep(self, name: Sequence[str], result: Result) -> None:
+    def keep(self, result: Result) -> None:
         """Write a result, whole or not at all."""
-        path = self._path(name)
-        result.save(path)
-        self._made.add(path)
+        self._kept.add(result.save(self._path(result.manifest)))
 
-    def _path(self, name: Sequence[str]) -> Path:
-        *folders, last = map(_file_name, name)
-        return self._folder.joinpath(*folders, f"{last}.npz")
+    def _path(self, manifest: Manifest) -> Path:
+        return self._folder / f"{hashlib.sha256(_content(manifest).encode()).hexdigest()[:24]}.npz"
 
 
-def _file_name(part: str) -> str:
-    """A part of a path: as it is if that can be, else with a mark that tells it from others."""
-    plain = re.sub(r"[^\w,+=-]|(?<!\d)\.|\.(?!\d)", "_", part)
-    return plain if plain == part else f"{plain}-{hashlib.sha256(part.encode()).hexdigest()[:8]}"
-
-
-def _same(manifest: Manifest) -> dict[str, Any]:
-    return {key: value for key, value in asdict(manifest).items() if key != "seconds"}
+def _content(manifest: Manifest) -> str:
+    """All that decides a result, as text; how long it took does not."""
+    data = {key: value for key, value in asdict(manifest).items() if key != "seconds"}
+    return json.dumps(data, sort_keys=True)

@@ -127,12 +127,13 @@ class Study:
         return replace(self, axes=tuple(axis for axis in self.axes if axis.name not in place), cells=cells), numbers
 
     def looks(self) -> list[int]:
-        """The numbers of runs at which claims are judged: four times as many each time, up to the most.
+        """The numbers of runs at which claims are judged: from 400 on, as far as there are so many, four times as many
+        each time, up to the most.
 
-        >>> Study("s", "", (), ("UCB",), (), 100, 2000, 1).looks()
-        [100, 400, 1600, 2000]
+        >>> Study("s", "", (), ("UCB",), (), 100, 6400, 1).looks(), Study("s", "", (), ("UCB",), (), 40, 40, 1).looks()
+        ([400, 1600, 6400], [40])
         """
-        found = [min(self.runs, self.most)]
+        found = [max(self.runs, min(ENOUGH, self.most))]
         while found[-1] < self.most:
             found.append(min(4 * found[-1], self.most))
         return found
@@ -143,5 +144,7 @@ class Study:
         return replace(self, runs=runs, most=most)
 
 
+ENOUGH = 400
+"""Runs from which a claim is judged: an interval does not know of a tail that was not met."""
 FEWEST = 8
 """Runs at the least, where a study has as many."""

@@ -68,17 +68,21 @@ class Claim:
         """Judge the claim, one case after the other. The risk is shared by all cases and all looks, so a case that was
         decided ``before``, with fewer runs, stays so."""
         part = evidence.within(self.where)
-        places = list(product(*(part.study.axis(name).values for name in self.each)))
+        places = self.places(part.study)
         risk = (1.0 - self.confidence) / (len(evidence.study.looks()) * len(places))
         cases = []
-        for number, values in enumerate(places):
+        for number, place in enumerate(places):
             if before is not None and before.cases[number].decided:
                 cases.append(before.cases[number])
                 continue
-            place = dict(zip(self.each, values, strict=True))
             shown = part.at(place)
             cases.append(Case(place, self.test.judge(shown, risk), shown.runs))
         return Judgement(self, tuple(cases))
+
+    def places(self, part: Study) -> list[Place]:
+        """The places at which the claim is judged by itself, in the part of the study that it is about."""
+        values = product(*(part.axis(name).values for name in self.each))
+        return [dict(zip(self.each, chosen, strict=True)) for chosen in values]
 
 
 @dataclass(frozen=True)

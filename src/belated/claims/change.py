@@ -13,6 +13,7 @@ from belated.claims.estimate import mean, ratio
 from belated.claims.evidence import Evidence, in_words
 from belated.claims.judged import Comparison, Judged, every
 from belated.claims.support import joined, numbers, several
+from belated.domains import Positive
 from belated.errors import ConfigurationError
 from belated.study import AxisName, PolicyName, Study
 from belated.theory.bound import number
@@ -26,7 +27,7 @@ class Rises(Test):
 
     policy: PolicyName
     along: AxisName
-    factor: float = 1.0
+    factor: Positive = 1.0
     steps: bool = True
 
     def check(self, study: Study) -> None:
@@ -49,6 +50,34 @@ class Rises(Test):
         return every(comparisons, risk)
 
 
+@kind("falls")
+@dataclass(frozen=True)
+class Falls(Test):
+    """Along an axis, the regret of ``policy`` rises from each value to the next up to the value ``top``, and falls from
+    each to the next after it. Other axes are averaged over."""
+
+    policy: PolicyName
+    along: AxisName
+    top: float
+
+    def check(self, study: Study) -> None:
+        values = numbers(study, self.along)
+        if not any(math.isclose(value, self.top) for value in values) or sorted(values) != values or len(values) < 2:
+            raise ConfigurationError(
+                f"top is {self.top:g}; give a value of {self.along}, which has two or more in ascending order."
+            )
+
+    def judge(self, evidence: Evidence, risk: float) -> Judged:
+        comparisons = []
+        for (before, first), (after, second) in pairwise(evidence.along(self.along)):
+            change = evidence.pooled(self.policy, second) - evidence.pooled(self.policy, first)
+            rises = after <= self.top or math.isclose(after, self.top)
+            low, high = (0.0, math.inf) if rises else (-math.inf, 0.0)
+            what = f"{self.policy}: {self.along} {after} less {self.along} {before}"
+            comparisons.append(Comparison(what, mean(change), low, high))
+        return every(comparisons, risk)
+
+
 @kind("steady")
 @dataclass(frozen=True)
 class Steady(Test):
@@ -57,7 +86,7 @@ class Steady(Test):
 
     policy: PolicyName
     along: AxisName
-    within: float
+    within: Positive
 
     def check(self, study: Study) -> None:
         several(study, self.along)
@@ -128,8 +157,8 @@ class Increase(Test):
     def check(self, study: Study) -> None:
         numbers(study, self.along)
         several(study, self.along)
-        if self.per:
-            numbers(study, self.per)
+        if self.per == self.along or (self.per and min(numbers(study, self.per)) <= 0.0):
+            raise ConfigurationError(f"per is {self.per!r}; give another axis than along, with values > 0.")
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from belated.claims.base import Test, kind
-from belated.claims.estimate import Samples, Share, mean
+from belated.claims.estimate import Limited, Samples, Share
 from belated.claims.evidence import Evidence
 from belated.claims.judged import Comparison, Judged, every
 from belated.claims.support import joined
+from belated.domains import Positive
 from belated.errors import ConfigurationError
+from belated.forms.elimination import EliminationPolicy
 from belated.study import AxisName, PolicyName, Study, first_problem
 from belated.theory.bound import number
 
@@ -36,6 +38,8 @@ class Eliminates(Test):
 
     def check(self, study: Study) -> None:
         known_arm(study, self.arm)
+        if not isinstance(study.cells[0].policies[study.policy(self.policy)], EliminationPolicy):
+            raise ConfigurationError(f"policy is {self.policy!r}, which never eliminates an arm.")
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         comparisons = []
@@ -62,7 +66,7 @@ class Alike(Test):
 
     over: AxisName
     arm: int
-    within: float
+    within: Positive
 
     def check(self, study: Study) -> None:
         known_arm(study, self.arm)
@@ -79,7 +83,7 @@ class Alike(Test):
             comparisons.append(
                 Comparison(
                     f"{label}: share of pulls of arm {self.arm}, {self.over} {a} less {self.over} {b}",
-                    mean(x - y),
+                    Limited(x - y, -1.0, 1.0),
                     -self.within,
                     self.within,
                     f"{number(x.mean())} and {number(y.mean())}",

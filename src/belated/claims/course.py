@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.claims.base import Test, kind
-from belated.claims.estimate import Fraction, Samples, Share, ratio
+from belated.claims.estimate import Limited, Samples, Share, ratio
 from belated.claims.evidence import Evidence
 from belated.claims.judged import Comparison, Judged, every
 from belated.claims.support import joined
+from belated.collect import KEPT_NUMBERS
+from belated.domains import Count
 from belated.errors import ConfigurationError
 from belated.study import PolicyName, Study
 from belated.theory.bound import number
@@ -49,10 +51,16 @@ def rising_slopes(curves: Samples, rounds: int) -> Samples:
 
 def evenly(study: Study) -> int:
     """The number of checkpoints; an error if they are not evenly spaced, or but one."""
-    if not isinstance(study.checkpoints, int) or study.checkpoints < 2:
+    shortest = min(cell.horizon for cell in study.cells)
+    if not isinstance(study.checkpoints, int) or not 2 <= study.checkpoints <= shortest:
         raise ConfigurationError(
             f"the study {study.name!r} has checkpoints = {study.checkpoints}; a test of curves needs a number of "
-            "evenly spaced ones, 2 or more."
+            f"evenly spaced ones, from 2 to {shortest:,}."
+        )
+    if study.most * study.checkpoints * len(study.labels) > KEPT_NUMBERS:
+        raise ConfigurationError(
+            f"the study {study.name!r} has {study.most:,} runs at the most and {study.checkpoints} checkpoints: too "
+            "many to keep all curves; give fewer."
         )
     return study.checkpoints
 
@@ -74,7 +82,7 @@ class Flat(Test):
         comparisons = [
             Comparison(
                 joined(evidence.named(cell), f"share of flat stretches in {self.policy}'s curves"),
-                Fraction(flat_shares(evidence.curve(self.policy, cell))),
+                Limited(flat_shares(evidence.curve(self.policy, cell))),
                 self.low,
                 self.high,
             )
@@ -90,8 +98,8 @@ class FlatStretches(Test):
     rise is between ``low`` and ``high``."""
 
     policy: PolicyName
-    least: int
-    steps: int
+    least: Count
+    steps: Count
     low: float = -math.inf
     high: float = math.inf
 

@@ -24,7 +24,8 @@ class Estimate(Protocol):
         """The best guess."""
 
     def interval(self, risk: float) -> tuple[float, float]:
-        """An interval that misses the number with probability ``risk`` at the most."""
+        """An interval that misses the number with probability ``risk``, nominally: no interval knows of a tail that was
+        not met."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Smooth:
         if error == 0.0:
             return self.value, self.value
         width = float(stdtrit(count - 1, 1.0 - risk / 2.0))
-        skewness = float(np.mean((self.influence - self.influence.mean()) ** 3)) / (error * math.sqrt(count)) ** 3
+        skewness = float(np.mean(((self.influence - self.influence.mean()) / (error * math.sqrt(count))) ** 3))
         below, above = max(width, _unskewed(width, skewness, count)), max(width, -_unskewed(-width, skewness, count))
         return self.value - error * below, self.value + error * above
 
@@ -69,23 +70,23 @@ def _unskewed(t: float, skewness: float, count: int) -> float:
 
 
 @dataclass(frozen=True)
-class Fraction:
-    """The mean of numbers between 0 and 1. Where all runs agree, the interval still allows for runs that would not: of
-    n runs alike, the share of others is at most 1 - risk^(1/n)."""
+class Limited:
+    """The mean of numbers between ``least`` and ``most``. The interval allows for what was not met: of n runs, the
+    share of those that are unlike all that were seen is at most 1 - risk^(1/n), and they could lie at either end."""
 
     samples: Samples
+    least: float = 0.0
+    most: float = 1.0
 
     @property
     def value(self) -> float:
         return float(self.samples.mean())
 
     def interval(self, risk: float) -> tuple[float, float]:
-        count = self.samples.size
-        low, high = mean(self.samples).interval(risk)
-        if low == high:
-            others = 1.0 - risk ** (1.0 / count)
-            low, high = low - others, high + others
-        return max(low, 0.0), min(high, 1.0)
+        others = (1.0 - (risk / 2.0) ** (1.0 / self.samples.size)) * (self.most - self.least)
+        low, high = mean(self.samples).interval(risk / 2.0)
+        low, high = min(low, self.value - others), max(high, self.value + others)
+        return max(low, self.least), min(high, self.most)
 
 
 @dataclass(frozen=True)

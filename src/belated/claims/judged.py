@@ -42,11 +42,16 @@ class Finding:
     note: str = ""
 
     @property
+    def outside(self) -> bool:
+        """Whether the estimate itself lies outside the range."""
+        return not self.allowed[0] < self.value < self.allowed[1]
+
+    @property
     def margin(self) -> float:
         """How far the interval is from the nearer end of the range, in widths of the interval."""
         (low, high), (least, most) = self.interval, self.allowed
         room = min(low - least, most - high)
-        return room / max(high - low, 1e-12 * max(abs(low), abs(high), 1e-300))
+        return room / max(high - low, 1e-12 * max(abs(low), abs(high), 1e-200))
 
     @property
     def needed(self) -> float:
@@ -102,8 +107,18 @@ def every(comparisons: Sequence[Comparison], risk: float, note: str = "", among:
     """All of them must hold. The risk is shared, so that all intervals are right at once with probability 1 - risk;
     ``among`` is the number of choices that were made by looking at the numbers."""
     findings = _all(comparisons, risk, among)
-    needed = max(finding.needed for finding in findings)
+    failing = [finding.needed for finding in findings if finding.status is Status.UNDECIDED and finding.outside]
+    needed = min(failing) if failing else max(finding.needed for finding in findings)
     return Judged(all_of(finding.status for finding in findings), findings, note, needed)
+
+
+def every_of(judged: Sequence[Judged]) -> Judged:
+    """All of them must hold; the findings are of those that decide."""
+    status = all_of(one.status for one in judged)
+    same = [one for one in judged if one.status is status]
+    return Judged(
+        status, tuple(finding for one in same for finding in one.findings), "", max(one.needed for one in same)
+    )
 
 
 def some(comparisons: Sequence[Comparison], risk: float, note: str = "", among: int = 1) -> Judged:

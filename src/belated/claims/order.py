@@ -10,7 +10,9 @@ from belated.claims.estimate import mean, ratio
 from belated.claims.evidence import Evidence
 from belated.claims.judged import Comparison, Judged, every
 from belated.claims.support import joined
-from belated.study import PolicyName
+from belated.domains import Positive
+from belated.errors import ConfigurationError
+from belated.study import PolicyName, Study
 from belated.theory.bound import number
 
 
@@ -21,7 +23,7 @@ class Below(Test):
 
     policy: PolicyName
     than: PolicyName
-    factor: float = 1.0
+    factor: Positive = 1.0
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         return every(self.comparisons(evidence), risk)
@@ -43,6 +45,16 @@ class Below(Test):
         return comparisons
 
 
+def others(study: Study, policy: str, among: tuple[str, ...]) -> tuple[str, ...]:
+    """The policies that one is compared with: those given, or all others of the study."""
+    if policy in among:
+        raise ConfigurationError(f"among has {policy!r}, which would be compared with itself; leave it out.")
+    found = among or tuple(label for label in study.labels if label != policy)
+    if not found:
+        raise ConfigurationError(f"the study {study.name!r} has no policy but {policy!r}; there is nothing to compare.")
+    return found
+
+
 @kind("best")
 @dataclass(frozen=True)
 class Best(Test):
@@ -51,9 +63,11 @@ class Best(Test):
     policy: PolicyName
     among: tuple[PolicyName, ...] = ()
 
+    def check(self, study: Study) -> None:
+        others(study, self.policy, self.among)
+
     def judge(self, evidence: Evidence, risk: float) -> Judged:
-        others = self.among or tuple(label for label in evidence.study.labels if label != self.policy)
-        tests = [Below(self.policy, other) for other in others]
+        tests = [Below(self.policy, other) for other in others(evidence.study, self.policy, self.among)]
         return every([one for test in tests for one in test.comparisons(evidence)], risk)
 
 
@@ -64,13 +78,26 @@ class NoneBelow(Test):
     cell."""
 
     than: PolicyName
-    factor: float = 1.0
+    factor: Positive = 1.0
     among: tuple[PolicyName, ...] = ()
 
+    def check(self, study: Study) -> None:
+        others(study, self.than, self.among)
+
     def judge(self, evidence: Evidence, risk: float) -> Judged:
-        others = self.among or tuple(label for label in evidence.study.labels if label != self.than)
-        tests = [Ratio(other, self.than, low=self.factor) for other in others]
-        return every([one for test in tests for one in test.comparisons(evidence)], risk)
+        comparisons = []
+        for other in others(evidence.study, self.than, self.among):
+            for cell in evidence.cells:
+                x, y = evidence.regret(other, cell), evidence.regret(self.than, cell)
+                comparisons.append(
+                    Comparison(
+                        joined(evidence.named(cell), f"{other} less {self.factor:g} x {self.than}"),
+                        mean(x - self.factor * y),
+                        low=0.0,
+                        note=f"{other} {number(x.mean())}, {self.than} {number(y.mean())}",
+                    )
+                )
+        return every(comparisons, risk)
 
 
 @kind("ratio")

@@ -11,8 +11,9 @@ import numpy as np
 from belated.claims.base import Test, kind
 from belated.claims.estimate import Known, Samples, mean
 from belated.claims.evidence import Evidence, in_words
-from belated.claims.judged import Comparison, Judged, all_of, every, some
+from belated.claims.judged import Comparison, Judged, every, every_of, some
 from belated.claims.support import joined, numbers
+from belated.domains import Positive
 from belated.errors import ConfigurationError
 from belated.problem import Problem
 from belated.study import AxisName, Cell, PolicyName, Study
@@ -29,7 +30,7 @@ class Level(Test):
 
     low: float = -math.inf
     high: float = math.inf
-    unit: float = 1.0
+    unit: Positive = 1.0
     unit_name: str = ""
     per: tuple[AxisName, ...] = ()
     average: AxisName = ""
@@ -37,19 +38,23 @@ class Level(Test):
     policies: tuple[PolicyName, ...] = ()
 
     def check(self, study: Study) -> None:
+        if self.average and self.largest:
+            raise ConfigurationError("average and largest are both given; give one of them.")
         for axis in self.per:
-            numbers(study, axis)
+            if min(numbers(study, axis)) <= 0.0:
+                raise ConfigurationError(f"per has {axis!r}, with values <= 0; the regret is divided by them.")
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
         labels = self.policies or evidence.study.labels
         name = "regret / " + (self.unit_name or " ".join(self.per) or f"{self.unit:g}")
         if self.largest:
             lines = [(label, *line) for label in labels for line in evidence.lines(self.largest)]
-            found = [
-                some([self._compared(evidence, label, [cell], name) for cell in cells], risk / len(lines))
-                for label, _, cells in lines
-            ]
-            return Judged(all_of(one.status for one in found), tuple(f for one in found for f in one.findings))
+            return every_of(
+                [
+                    some([self._compared(evidence, label, [cell], name) for cell in cells], risk / len(lines))
+                    for label, _, cells in lines
+                ]
+            )
         groups = (
             [cells for _, cells in evidence.lines(self.average)]
             if self.average
@@ -90,6 +95,12 @@ def proven(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
         for label, bound in bounds.items()
         if bound is not None and not bound.order and 0.0 < bound.value < math.inf
     }
+
+
+def says(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
+    """Those of the bounds that say more than that no regret is above T times the largest gap."""
+    trivial = cell.horizon * float(one_problem(cell).gaps.max())
+    return {label: bound for label, bound in proven(cell, labels).items() if bound.value < trivial}
 
 
 @kind("bounded")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import types
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from belated.errors import ConfigurationError
+from belated.domains import Domain
+from belated.errors import ConfigurationError, InvalidParameter
 from belated.spec.keys import hint, only, shown, table
 from belated.study import Study
 
@@ -19,7 +20,7 @@ _WORDS: dict[Any, str] = {str: "text in quotes", float: "a number", int: "a whol
 def made(cls: type[T], data: Any, at: str) -> T:
     """An object of a dataclass from a table; each error names the key."""
     values = table(data, at, f"a table for {cls.__name__}")
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, include_extras=True)
     known = {field.name: field for field in fields(cls) if field.init}  # type: ignore[arg-type]
     only(values, known, at, cls.__name__)
     for name, field in known.items():
@@ -28,7 +29,7 @@ def made(cls: type[T], data: Any, at: str) -> T:
     return cls(**{name: _fitting(value, hints[name], f"{at}.{name}") for name, value in values.items()})
 
 
-def chosen(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
+def made_by_kind(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
     """An object of the class that the table's key ``kind`` names."""
     values = dict(table(data, at, "a table with kind"))
     name = values.pop("kind", None)
@@ -40,8 +41,14 @@ def chosen(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
 def _fitting(value: Any, wanted: Any, at: str) -> Any:
     """The value as the annotation wants it: lists as tuples, tables as objects."""
     origin = get_origin(wanted)
-    if origin in (types.UnionType,):
-        return None if value is None else _fitting(value, get_args(wanted)[0], at)
+    if origin is Annotated:
+        plain, *extras = get_args(wanted)
+        found = _fitting(value, plain, at)
+        for domain in extras:
+            if isinstance(domain, Domain):
+                with naming(at):
+                    _inside(domain, found)
+        return found
     if origin is tuple:
         each = get_args(wanted)[0]
         if not isinstance(value, list):
@@ -65,7 +72,7 @@ def check_names(owner: Any, study: Study, at: str) -> None:
         value = getattr(owner, field.name)
         many = isinstance(value, tuple)
         wanted = get_args(hints[field.name])[0] if many else hints[field.name]
-        roles = getattr(wanted, "__metadata__", ())
+        roles = [role for role in getattr(wanted, "__metadata__", ()) if role in known]
         for place, one in enumerate(value if many else [value]):
             key = f"{at}.{field.name}[{place}]" if many else f"{at}.{field.name}"
             if is_dataclass(one):
@@ -73,6 +80,23 @@ def check_names(owner: Any, study: Study, at: str) -> None:
             elif roles and one:
                 with naming(key):
                     known[roles[0]](one)
+
+
+def _inside(domain: Domain, value: Any) -> None:
+    try:
+        domain.check("it", "it", value)
+    except InvalidParameter:
+        raise ConfigurationError(f"it is {shown(value)}; give {domain.describe()}.") from None
+
+
+def check_range(owner: Any, at: str) -> None:
+    """A range that says something: two ends, the lower below the upper."""
+    if not (hasattr(owner, "low") and hasattr(owner, "high")):
+        return
+    if not owner.low <= owner.high or (math.isinf(owner.low) and math.isinf(owner.high)):
+        raise ConfigurationError(
+            f"{at}: low is {owner.low:g} and high {owner.high:g}; give one of them or both, low not above high."
+        )
 
 
 @contextmanager

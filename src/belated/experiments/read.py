@@ -32,11 +32,11 @@ from typing import Any
 
 from belated.claims import TESTS, Claim
 from belated.errors import ConfigurationError
-from belated.experiments.fields import check_names, chosen, flag, naming, number, tables, text, texts
+from belated.experiments.fields import check_names, check_range, flag, made_by_kind, naming, number, tables, text, texts
 from belated.experiments.studies import like, read_study
 from belated.panels import ROWS, Picture, Row
 from belated.spec.keys import only, shown, table
-from belated.spec.toml import load_toml
+from belated.spec.toml import find_modules_beside, load_toml
 from belated.study import Study
 
 _KEYS = ("title", "place", "about", "assumed", "studies", "claims", "figures")
@@ -61,6 +61,7 @@ class Experiment:
 
 def read_file(path: Path) -> Experiment:
     """The experiment that a file declares."""
+    find_modules_beside(path)
     try:
         return _experiment(load_toml(path), path.stem)
     except ConfigurationError as error:
@@ -97,7 +98,7 @@ def _claim(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> 
         text(values, "place", at),
         text(values, "reading", at),
         study.name,
-        chosen(TESTS, values.get("test"), f"{at}.test"),
+        made_by_kind(TESTS, values.get("test"), f"{at}.test"),
         dict(table(values.get("where", {}), f"{at}.where", "a table such as {delay = 200}")),
         tuple(texts(values.get("each", []), f"{at}.each")),
         number(values, "confidence", at, 0.999, 0.5, 1.0),
@@ -105,13 +106,14 @@ def _claim(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> 
         text(values, "why", at) if "why" in values else "",
     )
     part = _part(study, claim.where, f"{at}.where")
-    for name in claim.each:
-        with naming(f"{at}.each"):
-            first = part.axis(name).values[0]
-        part, _ = part.at({name: first})
-    check_names(claim.test, part, f"{at}.test")
-    with naming(f"{at}.test"):
-        claim.test.check(part)
+    with naming(f"{at}.each"):
+        places = claim.places(part)
+    check_range(claim.test, f"{at}.test")
+    for place in places:
+        shown, _ = part.at(place)
+        check_names(claim.test, shown, f"{at}.test")
+        with naming(f"{at}.test"):
+            claim.test.check(shown)
     return claim
 
 
@@ -128,7 +130,7 @@ def _picture(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -
 
 
 def _row(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> Row:
-    row = chosen(ROWS, values, at)
+    row = made_by_kind(ROWS, values, at)
     part = _part(_known(values, at, studies), row.where, f"{at}.where")
     check_names(row, part, at)
     if not set(row.log) <= {"x", "y"}:

@@ -123,6 +123,6 @@ def _labels(policies: Any, at: str) -> tuple[str, ...]:
 
 
 def _checkpoints(data: Any, at: str) -> int | tuple[int, ...]:
-    if isinstance(data, list):
+    if isinstance(data, list) and data:
         return tuple(whole(value, f"{at}[{place}]", 1, MAX_HORIZON) for place, value in enumerate(data))
     return whole(data, at, 1, 10_000)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from belated.claims.evidence import Evidence, in_words
+from belated.figures import BAND
 from belated.panels.style import looks_of, tidy
 from belated.study import AxisName, Place, PolicyName, Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-BAND = 4.0
-"""Half-width of a band or bar in standard errors, as in the paper's figures."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +48,8 @@ class Row(ABC):
     ylabel: str = "regret"
     alike: ClassVar[bool] = True
     """Whether the panels of a row have one vertical axis, regret."""
+    errors: ClassVar[bool] = True
+    """Whether it shows standard errors."""
 
     def panels(self, evidence: Evidence) -> list[tuple[str, Evidence]]:
         """Of each panel its title and what it shows."""
@@ -108,8 +108,8 @@ def summary(evidence: Evidence, label: str, cell: int) -> tuple[float, float]:
     return float(final.mean()), float(final.std(ddof=1) / np.sqrt(final.size)) if final.size > 1 else float("nan")
 
 
-def points(axes: Axes, label: str, x: Any, mean: Any, stderr: Any) -> None:
+def points(axes: Axes, label: str, among: Sequence[str], x: Any, mean: Any, stderr: Any) -> None:
     """A policy's points with bars of four standard errors, joined by a line."""
-    looks = {**looks_of(label), "linestyle": "-", "linewidth": 1.0}
+    looks = {**looks_of(label, among), "linestyle": "-", "linewidth": 1.0}
     width = BAND * np.nan_to_num(np.asarray(stderr))
     axes.errorbar(x, mean, width, label=label, markersize=3.2, capsize=1.6, elinewidth=0.8, capthick=0.8, **looks)

@@ -10,7 +10,8 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from belated.claims.evidence import Evidence
-from belated.panels.base import BAND, Row
+from belated.figures import BAND
+from belated.panels.base import Row
 from belated.panels.style import COLUMN, PAGE, SMALL
 
 if TYPE_CHECKING:
@@ -102,9 +103,19 @@ def _height(width: float, count: int) -> float:
 
 def note(picture: Picture, evidence: Mapping[str, Evidence]) -> str:
     """Runs and bands, in words."""
-    counts = sorted({result.runs for row in picture.rows for result in evidence[row.study].results})
+    counts = sorted(
+        {
+            result.runs
+            for row in picture.rows
+            for _, shown in row.panels(evidence[row.study])
+            for result in shown.results
+        }
+    )
     runs = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    return f"Means of {runs} runs; bands and bars are {BAND:g} standard errors to each side."
+    errors = (
+        f"; bands and bars are {BAND:g} standard errors to each side" if any(row.errors for row in picture.rows) else ""
+    )
+    return f"Means of {runs} runs{errors}."
 
 
 def table(picture: Picture, evidence: Mapping[str, Evidence]) -> pandas.DataFrame:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from belated.claims.evidence import Evidence
-from belated.claims.theorems import one_problem
+from belated.claims.theorems import one_problem, says
 from belated.errors import ConfigurationError
-from belated.figures import COLOURS
-from belated.panels.base import BAND, Reference, Row, row, summary
+from belated.figures import BAND, COLOURS
+from belated.panels.base import Reference, Row, row, summary
 from belated.panels.style import looks_of, tidy
 from belated.study import AxisName, Study
-from belated.theory import bound_of, table
+from belated.theory import table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ class Dots(Row):
                 xerr=BAND * np.nan_to_num(found[:, 1]),
                 linestyle="none",
                 marker=_FILLED[number % len(_FILLED)],
-                color=COLOURS[number],
+                color=COLOURS[number % len(COLOURS)],
                 markersize=3.8,
                 capsize=1.6,
                 elinewidth=0.8,
@@ -82,6 +82,7 @@ class Bounds(Row):
 
     over: AxisName
     alike: ClassVar[bool] = False
+    errors: ClassVar[bool] = False
 
     def check(self, study: Study) -> None:
         for cell in study.cells:
@@ -96,7 +97,7 @@ class Bounds(Row):
                 if not math.isfinite(value):
                     continue
                 if what == "regret":
-                    looks = looks_of(name)
+                    looks = looks_of(name, evidence.study.labels)
                     axes.plot(
                         value,
                         place,
@@ -111,7 +112,7 @@ class Bounds(Row):
                         value,
                         place,
                         marker="|",
-                        color=looks_of(name)["color"],
+                        color=looks_of(name, evidence.study.labels)["color"],
                         linestyle="none",
                         markersize=11,
                         markeredgewidth=1.8,
@@ -146,14 +147,11 @@ class Bounds(Row):
 
     def _marks(self, evidence: Evidence, cell: int) -> list[tuple[str, str, float]]:
         played = evidence.study.cells[cell]
-        problem = one_problem(played)
-        found = []
-        for label, policy in zip(evidence.study.labels, played.policies, strict=True):
-            found.append(("regret", label, summary(evidence, label, cell)[0]))
-            bound = bound_of(policy, problem, played.horizon)
-            if bound is not None and not bound.order and bound.value <= played.horizon * problem.gaps.max():
-                found.append(("bound", label, bound.value))
-        entries = [row for row in table(problem, played.horizon) if row.setting == played.place[self.over]]
+        labels = evidence.study.labels
+        found = [("regret", label, summary(evidence, label, cell)[0]) for label in labels]
+        found += [("bound", label, bound.value) for label, bound in says(played, labels).items()]
+        rows = table(one_problem(played), played.horizon)
+        entries = [row for row in rows if row.setting == played.place[self.over]]
         for entry in entries:
             found += [("earlier", name, value) for name, value in (entry.previous or {}).items()]
             found += [("paper", name, value) for name, value in (entry.paper or {}).items()]

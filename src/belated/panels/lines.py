@@ -10,8 +10,10 @@ from matplotlib.ticker import NullLocator
 
 from belated.claims.evidence import Evidence
 from belated.claims.support import numbers
+from belated.claims.theorems import one_problem, says
 from belated.errors import ConfigurationError
-from belated.panels.base import BAND, Reference, Row, points, row, summary
+from belated.figures import BAND
+from belated.panels.base import Reference, Row, points, row, summary
 from belated.panels.style import looks_of
 from belated.study import AxisName, Study
 
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 @row("curves")
 @dataclass(frozen=True, kw_only=True)
 class Curves(Row):
-    """Mean regret against rounds, with bands of four standard errors."""
+    """Mean regret against rounds, with bands of four standard errors; with ``bounds``, what a theorem says of each
+    policy's regret at the horizon, where there is such a theorem and it says more than T times the largest gap."""
+
+    bounds: bool = False
 
     def check(self, study: Study) -> None:
         if len(study.cells) != 1:
@@ -30,16 +35,21 @@ class Curves(Row):
                 f"a row of curves shows one cell a panel, and the study {self.study!r} has {len(study.cells)} there; "
                 "split it, or say where."
             )
+        if self.bounds:
+            one_problem(study.cells[0])
 
     def draw(self, axes: Axes, evidence: Evidence) -> None:
         (result,) = evidence.results
         for label in self.labels(evidence):
             number = evidence.study.policy(label)
             mean, width = result.mean[number], BAND * np.nan_to_num(result.stderr[number])
-            looks = looks_of(label)
+            looks = looks_of(label, evidence.study.labels)
             looks.pop("marker")
             axes.plot(result.rounds, mean, label=label, **looks)
             axes.fill_between(result.rounds, mean - width, mean + width, color=looks["color"], alpha=0.2, linewidth=0)
+        for label, bound in (says(evidence.study.cells[0], evidence.study.labels) if self.bounds else {}).items():
+            colour = looks_of(label, evidence.study.labels)["color"]
+            axes.axhline(bound.value, color=colour, linewidth=0.8, label=f"{label}: {bound.source.split(',')[0]}")
         axes.set_xlim(0, int(result.rounds[-1]))
         axes.set_xlabel("round")
 
@@ -81,7 +91,7 @@ class Against(Row):
         values = [evidence.study.cells[cell].place[self.x] for cell in cells]
         for label in self.labels(evidence):
             found = np.array([summary(evidence, label, cell) for cell in cells])
-            points(axes, label, values, found[:, 0], found[:, 1])
+            points(axes, label, evidence.study.labels, values, found[:, 0], found[:, 1])
         for reference in self.references:
             heights = [reference.at(evidence.study.cells[cell].place) for cell in cells]
             axes.plot(values, heights, color="#555555", linewidth=0.9, linestyle=(0, (1, 1.5)), label=reference.label)

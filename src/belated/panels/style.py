@@ -3,6 +3,7 @@ marker, the same in every figure."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
@@ -48,10 +49,12 @@ _COLOURS = (*COLOURS, "#999999")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", ".")
 
 
-def looks_of(label: str) -> dict[str, Any]:
-    """Colour, dash and marker of a policy: its own in all figures."""
-    name = label.split(",", maxsplit=1)[0]
-    number = _ORDER.index(name) if name in _ORDER else sum(map(ord, name)) % len(COLOURS)
+def looks_of(label: str, among: Sequence[str]) -> dict[str, Any]:
+    """Colour, dash and marker of a policy: one that the figures know has its own in all of them, the others take those
+    that are free, in their order."""
+    free = [number for number, name in enumerate(_ORDER) if name not in among]
+    unknown = [name for name in among if name not in _ORDER]
+    number = _ORDER.index(label) if label in _ORDER else (free or [0])[unknown.index(label) % len(free or [0])]
     return {"color": _COLOURS[number], "linestyle": _DASHES[number], "marker": _MARKERS[number]}
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from belated.claims.evidence import Evidence
+from belated.claims.support import numbers
+from belated.errors import ConfigurationError
 from belated.panels.base import Row, row, summary
-from belated.study import AxisName, PolicyName
+from belated.study import AxisName, PolicyName, Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,18 +29,26 @@ class Surface(Row):
     policy: PolicyName
     than: PolicyName
     alike: ClassVar[bool] = False
+    errors: ClassVar[bool] = False
+
+    def check(self, study: Study) -> None:
+        numbers(study, self.x)
+        numbers(study, self.y)
+        if len(study.cells) != len(study.axis(self.x).values) * len(study.axis(self.y).values):
+            raise ConfigurationError(f"a surface has one cell for each {self.x} and {self.y}; say where on all others.")
 
     def draw(self, axes: Axes, evidence: Evidence) -> None:
         xs, ys, ratios = self._ratios(evidence)
-        largest = max(float(np.abs(np.log2(ratios)).max()), 1.0)
-        axes.imshow(np.log2(ratios), cmap="PuOr_r", vmin=-largest, vmax=largest, aspect="auto", origin="lower")
+        logs = np.log2(np.clip(np.nan_to_num(ratios, nan=1.0), 1e-6, 1e6))
+        largest = max(float(np.abs(logs).max()), 1.0)
+        axes.imshow(logs, cmap="PuOr_r", vmin=-largest, vmax=largest, aspect="auto", origin="lower")
         axes.set_xticks(range(len(xs)), [f"{x:,}" for x in xs])
         axes.set_yticks(range(len(ys)), [f"{y:,}" for y in ys])
         axes.set_xlabel(self.x)
         axes.set_ylabel(self.y)
         for i in range(len(ys)):
             for j in range(len(xs)):
-                dark = abs(math.log2(ratios[i, j])) > 0.65 * largest
+                dark = abs(logs[i, j]) > 0.65 * largest
                 axes.text(j, i, f"{ratios[i, j]:.2g}", ha="center", va="center", color="white" if dark else "black")
 
     def finish(self, axes: Axes, ticks: int) -> None:

@@ -47,10 +47,11 @@ def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield "|:--|:--|:--|:--|--:|"
         for judgement in outcome.judgements:
             claim = judgement.claim
+            told = claim.why and judgement.status is not Status.HOLDS
             cells = [
                 _NAMES[judgement.status],
                 f"{claim.sentence} *({claim.place})*" if claim.own else f"“{claim.sentence}” *({claim.place})*",
-                f"{claim.reading} *{claim.why}*" if claim.why else claim.reading,
+                f"{claim.reading} *{claim.why}*" if told else claim.reading,
                 words.summary(judgement),
                 f"{judgement.runs:,}",
             ]

@@ -8,7 +8,6 @@ from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 
-from belated.claims import Status
 from belated.claims.evidence import shown
 from belated.experiments import Experiment
 from belated.panels import Picture
@@ -28,7 +27,7 @@ def page(summary: Summary, outcomes: Sequence[Outcome], drawings: Mapping[str, b
     """The page; ``drawings`` are SVG pictures by name, ``notes`` what stands below each."""
     folder = files("belated.report")
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.globals.update(Status=Status, words=words, shown=shown, MARKS=words.MARKS, grid=grid, named=named)
+    made.globals.update(words=words, shown=shown, MARKS=words.MARKS, grid=grid, named=named)
     template = made.from_string((folder / "page.html").read_text(encoding="utf-8"))
     return template.render(
         style=(folder / "page.css").read_text(encoding="utf-8"),

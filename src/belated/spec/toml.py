@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from belated.errors import ConfigurationError
+
+
+def find_modules_beside(path: Path) -> None:
+    """A family or a class of the user's own may lie in a module beside the file."""
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
 
 
 def load_toml(path: Path) -> dict[str, Any]:
