@@ -33,6 +33,7 @@ STYLE: Any = {
     "axes.axisbelow": True,
     "legend.frameon": False,
     "svg.hashsalt": "belated",
+    "pdf.fonttype": 42,
 }
 
 

@@ -58,6 +58,37 @@ class Eliminates(Test):
         return every(comparisons, risk)
 
 
+@kind("even")
+@dataclass(frozen=True)
+class Even(Test):
+    """The share of runs in which ``policy`` has pulled all arms that it did not eliminate equally often, up to one
+    pull, is between ``low`` and ``high``."""
+
+    policy: PolicyName
+    low: float = -math.inf
+    high: float = math.inf
+
+    def judge(self, evidence: Evidence, risk: float) -> Judged:
+        comparisons = []
+        for cell in evidence.cells:
+            arms = range(evidence.results[cell].pulls.shape[2])
+            pulls = np.array([evidence.counts("pulls", self.policy, cell, arm) for arm in arms])
+            gone = np.array([evidence.counts("eliminated_at", self.policy, cell, arm) >= 0 for arm in arms])
+            most = np.where(gone, -1, pulls).max(axis=0)
+            least = np.where(gone, np.iinfo(pulls.dtype).max, pulls).min(axis=0)
+            share = Share(int((most - least <= 1).sum()), int(most.size))
+            comparisons.append(
+                Comparison(
+                    joined(evidence.named(cell), f"share of runs in which {self.policy} pulls its arms equally often"),
+                    share,
+                    self.low,
+                    self.high,
+                    f"{share.hits:,} of {share.count:,} runs; {gone.sum(axis=0).mean():.3g} arms eliminated on average",
+                )
+            )
+        return every(comparisons, risk)
+
+
 @kind("alike")
 @dataclass(frozen=True)
 class Alike(Test):

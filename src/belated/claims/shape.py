@@ -86,10 +86,10 @@ class PeakMovesRight(Test):
         values = [value for value, _ in evidence.along(self.over)]
         peaks = [self._peak(evidence.at({self.over: value}), risk / len(values)) for value in values]
         findings = [
-            self._moved(f"{self.over} {a} to {b}", before, after, -self.slack - 1e-9)
+            self._moved(f"{self.over} {a} to {b}", before, after, -self.slack)
             for (a, before), (b, after) in pairwise(zip(values, peaks, strict=True))
         ]
-        findings.append(self._moved(f"{self.over} {values[0]} to {values[-1]}", peaks[0], peaks[-1], 1e-9))
+        findings.append(self._moved(f"{self.over} {values[0]} to {values[-1]}", peaks[0], peaks[-1], 0.0))
         best = ", ".join(f"{value}: {peak[0]:g}" for value, peak in zip(values, peaks, strict=True))
         note = f"peak by {self.over}: {best}"
         status = all_of(finding.status for finding in findings)

@@ -54,7 +54,7 @@ def draw(picture: Picture, evidence: Mapping[str, Evidence]) -> Figure:
                 if panel.row.alike and (place == 0 or not alike):
                     one.set_ylabel(panel.row.ylabel)
             for one, panel in zip(axes, line, strict=True):
-                panel.row.finish(one, 6 if len(line) <= 2 else 4)
+                panel.row.finish(one, _ticks(len(line), picture.page))
                 for handle, label in zip(*one.get_legend_handles_labels(), strict=True):
                     legends.setdefault(label, handle)
         if legends:
@@ -95,6 +95,11 @@ def _columns(labels: list[str], room: int) -> int:
     """Columns of a legend: all in a line if there is room for so many letters, else in as few even lines as may be."""
     lines = -(-sum(len(label) + 6 for label in labels) // room)
     return -(-len(labels) // lines)
+
+
+def _ticks(panels: int, page: bool) -> int:
+    """Ticks of an axis at the most."""
+    return 7 if panels <= (2 if page else 1) else 4 if page else 2
 
 
 def _height(width: float, count: int) -> float:

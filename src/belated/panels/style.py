@@ -31,7 +31,6 @@ SMALL: Any = {
     "lines.linewidth": 1.2,
     "legend.handlelength": 2.2,
     "legend.columnspacing": 1.2,
-    "pdf.fonttype": 42,
 }
 _ORDER = ("UCB", "SE", "PSE", "OPSE", "PB", "PB (1/2)", "Optimistic-UCB", "Thompson", "Uniform")
 _DASHES: tuple[Any, ...] = (
@@ -46,7 +45,7 @@ _DASHES: tuple[Any, ...] = (
     (0, (1, 2)),
 )
 _COLOURS = (*COLOURS, "#999999")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", ".")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", ".")
 
 
 def looks_of(label: str, among: Sequence[str]) -> dict[str, Any]:

@@ -19,11 +19,12 @@ def markdown(summary: Summary, outcomes: Sequence[Outcome]) -> str:
 
 
 def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    yield "# The paper's claims, put to the test"
+    paper = sum(summary.paper.values())
+    yield "# The paper's claims, put to the test" if paper else "# Claims, put to the test"
     yield ""
     yield (
-        f"{sum(summary.paper.values())} claims of the paper: **{words.tally(summary.paper)}.** "
-        f"Each is judged with a confidence of {summary.confidence}, shared by all its comparisons and all looks at it. "
+        (f"{paper} claims of the paper: **{words.tally(summary.paper)}.** " if paper else "")
+        + f"Each is judged with a confidence of {summary.confidence}, shared by all its comparisons and all looks at it. "
         f"Seed {summary.seed}, belated {summary.machine['belated']}."
     )
     if sum(summary.others.values()):
