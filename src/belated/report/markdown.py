@@ -22,10 +22,12 @@ def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
     paper = sum(summary.paper.values())
     yield "# The paper's claims, put to the test" if paper else "# Claims, put to the test"
     yield ""
+    if paper:
+        yield f"{paper} claims of the paper: **{words.tally(summary.paper)}.**"
+        yield ""
     yield (
-        (f"{paper} claims of the paper: **{words.tally(summary.paper)}.** " if paper else "")
-        + f"Each is judged with a confidence of {summary.confidence}, shared by all its comparisons and all looks at it. "
-        f"Seed {summary.seed}, belated {summary.machine['belated']}."
+        f"Each claim is judged with a nominal confidence of {summary.confidence}, shared by all its comparisons and all "
+        f"looks at it. Seed {summary.seed}, belated {summary.machine['belated']}."
     )
     if sum(summary.others.values()):
         yield ""
