@@ -26,7 +26,7 @@ def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"{paper} claims of the paper: **{words.tally(summary.paper)}.**"
         yield ""
     yield (
-        f"Each claim is judged with a nominal confidence of {summary.confidence}, shared by all its comparisons and all "
+        f"Each claim is judged with a nominal confidence of {summary.confidence}, shared by all comparisons and all "
         f"looks at it. Seed {summary.seed}, belated {summary.machine['belated']}."
     )
     if sum(summary.others.values()):
