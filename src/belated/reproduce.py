@@ -81,8 +81,9 @@ def reproduce(
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0.0 < fraction <= 1.0:
         raise InvalidParameter(f"fraction is {fraction!r}; give a number above 0 and at most 1.")
     check_device(device)
+    start = check_seed(seed)
     _make_folder(out)
-    player = _Player(Store(out / "results", fresh), check_seed(seed), workers, device, watch)
+    player = _Player(Store(out / "results", fresh), start, workers, device, watch)
     outcomes: list[Outcome] = []
     try:
         for experiment in experiments:

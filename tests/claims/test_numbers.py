@@ -13,7 +13,7 @@ from belated.domains import parameters_of
 from belated.errors import ConfigurationError
 from belated.experiments.fields import made_by_kind
 
-POSITIVE, NONNEGATIVE, COUNT = "a number > 0", "a number >= 0", "a whole number >= 1"
+POSITIVE, COUNT = "a number > 0", "a whole number >= 1"
 GIVEN: dict[str, dict[str, Any]] = {
     "below": {"policy": "A", "than": "B"},
     "none below": {"than": "B"},
@@ -30,7 +30,7 @@ DOMAINS = [
     ("none below", "factor", POSITIVE),
     ("rises", "factor", POSITIVE),
     ("steady", "within", POSITIVE),
-    ("peak moves right", "slack", NONNEGATIVE),
+    ("peak moves right", "slack", POSITIVE),
     ("alike", "within", POSITIVE),
     ("flat stretches", "least", COUNT),
     ("flat stretches", "steps", COUNT),
@@ -38,13 +38,11 @@ DOMAINS = [
 ]
 REFUSED: dict[str, list[Any]] = {
     POSITIVE: [0, 0.0, -1, -0.001, math.inf, math.nan],
-    NONNEGATIVE: [-1, -1e-9, math.inf, math.nan],
     COUNT: [0, -1],
 }
-ALLOWED: dict[str, list[Any]] = {POSITIVE: [1e-9, 1, 2.5], NONNEGATIVE: [0, 0.0, 0.1], COUNT: [1, 7]}
+ALLOWED: dict[str, list[Any]] = {POSITIVE: [1e-9, 1, 2.5], COUNT: [1, 7]}
 OTHERS: dict[str, list[Any]] = {
     POSITIVE: ["1", True, None, [1.0]],
-    NONNEGATIVE: ["0", False],
     COUNT: [1.5, 2.0, "2", True],
 }
 """What is no number, or not a whole one."""

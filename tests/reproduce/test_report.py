@@ -139,7 +139,7 @@ def test_a_grid_in_markdown_and_on_the_page(tmp_path: Path) -> None:
     ("name", "picture", "said"),
     [
         ("tiny", "tiny", "tiny"),
-        ("tiny", "tiny-two", "tiny-two"),
+        ("tiny", "tiny-two", "tiny-tiny-two"),
         ("tiny", "two", "tiny-two"),
         ("tiny", "two-tiny", "tiny-two-tiny"),
     ],

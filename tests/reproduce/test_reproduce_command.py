@@ -104,7 +104,7 @@ def test_what_is_told(call: Callable[..., Any], tiny: Path) -> None:
     assert "Other claims: 2 hold, 0 fail, 1 undecided." in text
     assert "The paper's claims" not in text
     assert "1.84 M rounds, played in" in " ".join(text.split())
-    assert "A claim is judged with confidence 99.9 %." in " ".join(text.split())
+    assert "Nominal confidence of a claim: 99.9 %." in " ".join(text.split())
     assert f"wrote {Path('made/report/index.html')}" in text
     assert max(map(len, text.splitlines())) <= 80
 

@@ -11,7 +11,7 @@ from belated.claims.estimate import log_slope, mean
 from belated.claims.evidence import Evidence, in_words
 from belated.claims.judged import Comparison, Finding, Judged, Status, all_of, compared, every, some
 from belated.claims.support import joined, numbers, several
-from belated.domains import NonNegative
+from belated.domains import Positive
 from belated.errors import ConfigurationError
 from belated.study import AxisName, PolicyName, Study
 from belated.theory.bound import number
@@ -65,15 +65,15 @@ class Peak(Test):
 @kind("peak moves right")
 @dataclass(frozen=True)
 class PeakMovesRight(Test):
-    """From one value of the axis ``over`` to the next, the peak along the axis ``along`` does not move left by more
-    than ``slack``, and from the first to the last it moves right.
+    """From one value of the axis ``over`` to the next, the peak along the axis ``along`` moves left by less than
+    ``slack``, and from the first to the last it moves right.
 
     Of each peak a confidence set is taken: the values that the highest one is not surely above."""
 
     policy: PolicyName
     along: AxisName
     over: AxisName
-    slack: NonNegative
+    slack: Positive
 
     def check(self, study: Study) -> None:
         numbers(study, self.along)

@@ -84,7 +84,7 @@ def command(
                 screen.print(f"Other claims: {tally(summary.others)}.", style="bold")
             screen.print(
                 f"{short(summary.rounds)} rounds, played in {span(summary.spent)}; this call took "
-                f"{span(time.perf_counter() - started)}. A claim is judged with confidence {summary.confidence}.",
+                f"{span(time.perf_counter() - started)}. Nominal confidence of a claim: {summary.confidence}.",
                 style="dim",
             )
             note(str(page), "bold green", "wrote ")

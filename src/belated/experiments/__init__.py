@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from belated.errors import ConfigurationError, UnknownName
-from belated.experiments.read import Experiment, read_file
+from belated.experiments.read import Experiment, named, read_file
 from belated.spec.keys import hint
 
 PAPER = ("figure1", "figure2", "figure3", "figure4", "figure5", "table1", "theorem1", "theorem6")
@@ -39,7 +39,11 @@ def chosen(names: Sequence[str]) -> list[Experiment]:
             raise ConfigurationError(
                 f"two experiments are named {experiment.name!r}; rename a file, or give one of them."
             )
+    files = [named(experiment, picture) for experiment in found for picture in experiment.figures]
+    for place, name in enumerate(files):
+        if name in files[:place]:
+            raise ConfigurationError(f"two figures would be written to {name!r}; rename one of them, or its file.")
     return found
 
 
-__all__ = ["EXTRA", "NAMES", "PAPER", "Experiment", "chosen", "load", "read_file"]
+__all__ = ["EXTRA", "NAMES", "PAPER", "Experiment", "chosen", "load", "named", "read_file"]

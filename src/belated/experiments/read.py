@@ -59,6 +59,11 @@ class Experiment:
     """Whether it is one of the paper's."""
 
 
+def named(experiment: Experiment, picture: Picture) -> str:
+    """The name of a figure's files: its own if that is the experiment's, else after that of the experiment."""
+    return picture.name if picture.name == experiment.name else f"{experiment.name}-{picture.name}"
+
+
 def read_file(path: Path) -> Experiment:
     """The experiment that a file declares."""
     find_modules_beside(path)

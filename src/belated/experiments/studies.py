@@ -19,6 +19,7 @@ from belated.study import Axis, Cell, Study
 _STUDY = ("about", "horizon", "runs", "most", "checkpoints", "problem", "policies", "axes")
 _CHANGED = ("horizon", "problem", "policies")
 """What the values of axes may take the place of."""
+_COLUMNS = ("study", "panel", "policy", "round", "mean", "stderr", "runs", "what", "name", "value")
 _MOST_RUNS = 2**31
 
 
@@ -29,9 +30,10 @@ def like(name: str, studies: Mapping[str, Any]) -> dict[str, Any]:
     if "like" not in own:
         return own
     other = own.pop("like")
-    if other == name or other not in studies or "like" in table(studies[other], f"studies.{other}", "a table"):
-        known = ", ".join(key for key in studies if key != name and "like" not in studies[key])
-        raise ConfigurationError(f"{at}.like is {shown(other)}; give a study that is not like another one: {known}.")
+    known = [key for key in studies if key != name and "like" not in table(studies[key], f"studies.{key}", "a table")]
+    if other not in known:
+        listed = ", ".join(known)
+        raise ConfigurationError(f"{at}.like is {shown(other)}; give a study that is not like another one: {listed}.")
     return {**studies[other], **own}
 
 
@@ -81,6 +83,8 @@ def read_study(name: str, data: Mapping[str, Any]) -> Study:
 def _axis(data: Mapping[str, Any], at: str) -> tuple[Axis, dict[str, list[Any]]]:
     only(data, ("name", "values", "key", "set"), at, "An axis")
     name = text(data, "name", at)
+    if name in _COLUMNS:
+        raise ConfigurationError(f"{at}.name is {name!r}, which is a column of the figures' tables; give another name.")
     values = values_of(data.get("values"), f"{at}.values")
     if ("key" in data) == ("set" in data):
         raise ConfigurationError(f"{at} needs either key, which takes the values, or set, with a list for each key.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from belated.claims.evidence import Evidence
+from belated.claims.support import numbers
 from belated.claims.theorems import one_problem, says
 from belated.errors import ConfigurationError
 from belated.figures import BAND, COLOURS
@@ -35,6 +36,9 @@ class Dots(Row):
     def check(self, study: Study) -> None:
         if len(study.cells) != len(study.axis(self.over).values):
             raise ConfigurationError(f"a panel shows one dot for each {self.over}; split it, or say where.")
+        for reference in self.references:
+            for axis in reference.per:
+                numbers(study, axis)
 
     def draw(self, axes: Axes, evidence: Evidence) -> None:
         labels = self.labels(evidence)[::-1]
@@ -85,6 +89,8 @@ class Bounds(Row):
     errors: ClassVar[bool] = False
 
     def check(self, study: Study) -> None:
+        if len(study.cells) != len(study.axis(self.over).values):
+            raise ConfigurationError(f"a panel has one line for each {self.over}; split it, or say where.")
         for cell in study.cells:
             one_problem(cell)
 
@@ -94,7 +100,7 @@ class Bounds(Row):
         for line, (_, cells) in enumerate(groups):
             place = count - 1 - line
             for what, name, value in self._marks(evidence, cells[0]):
-                if not math.isfinite(value):
+                if not 0.0 < value < math.inf:
                     continue
                 if what == "regret":
                     looks = looks_of(name, evidence.study.labels)
@@ -135,7 +141,8 @@ class Bounds(Row):
         axes.set_xlabel(self.ylabel)
 
     def finish(self, axes: Axes, ticks: int) -> None:
-        axes.set_xscale("log")
+        if axes.dataLim.x1 > 0.0:
+            axes.set_xscale("log")
         tidy(axes.xaxis, most=ticks)
 
     def table(self, evidence: Evidence) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ PAGE = 7.0
 SMALL: Any = {
     **STYLE,
     "font.size": 7.5,
+    "text.parse_math": False,
     "axes.labelsize": 7.5,
     "axes.titlesize": 7.5,
     "xtick.labelsize": 7.0,

@@ -9,10 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from belated.experiments import named
 from belated.figures import save_figure
 from belated.panels import draw, note, table
 from belated.report.markdown import markdown
-from belated.report.page import named, page
+from belated.report.page import page
 from belated.report.summary import Summary, summed
 from belated.reproduce import Outcome
 from belated.stage import Stage

@@ -9,18 +9,12 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined
 
 from belated.claims.evidence import shown
-from belated.experiments import Experiment
-from belated.panels import Picture
+from belated.experiments import named
 from belated.report import words
 from belated.report.grid import grid
 from belated.report.guarantees import guarantees
 from belated.report.summary import Summary
 from belated.reproduce import Outcome
-
-
-def named(experiment: Experiment, picture: Picture) -> str:
-    """The name of a figure's files: its own, after that of the experiment where it does not begin with it."""
-    return picture.name if picture.name.startswith(experiment.name) else f"{experiment.name}-{picture.name}"
 
 
 def page(summary: Summary, outcomes: Sequence[Outcome], drawings: Mapping[str, bytes], notes: Mapping[str, str]) -> str:
