@@ -172,6 +172,7 @@ REFUSED: list[tuple[str, Callable[[], Any], list[str]]] = [
     ("negative support", lambda: FromScipy(ss.norm(3, 1)), ["support", "-inf", ">= 0"]),
     ("negative support", lambda: FromScipy(ss.uniform(-1, 3)), ["support", "-1", ">= 0"]),
     ("NaN support", lambda: FromScipy(ss.expon(scale=-1)), ["support", "nan"]),
+    ("NaN support", lambda: FromScipy(ss.expon(scale=0)), ["support", "nan"]),
     ("no distribution", lambda: FromScipy(3), ["3", "scipy.stats"]),
     ("no laws", lambda: ByReward({}), ["mapping", "empty", "{reward: law"]),
     ("no mapping", lambda: ByReward(3), ["3", "mapping", "function"]),  # type: ignore[arg-type]

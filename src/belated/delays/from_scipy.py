@@ -38,7 +38,8 @@ class FromScipy(DelayLaw):
     def _validate(self) -> None:
         try:
             low, high = (float(end) for end in self.frozen.support())
-            float(self.frozen.cdf(1.0))
+            with np.errstate(all="ignore"):  # a scale of 0, say: its support is no number, as is said below
+                float(self.frozen.cdf(1.0))
         except (AttributeError, TypeError, ValueError):
             raise InvalidParameter(
                 f"FromScipy: {self.frozen!r} is no single distribution of scipy.stats with all its parameters given; "
