@@ -84,7 +84,8 @@ class Row(ABC):
             axes.set_yscale("log")
         else:
             axes.set_ylim(bottom=0)
-        tidy(axes.xaxis, axes.yaxis, most=ticks)
+        tidy(axes.xaxis, most=ticks)
+        tidy(axes.yaxis, most=max(ticks, 4))
 
 
 R = TypeVar("R", bound=Row)

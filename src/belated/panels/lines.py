@@ -50,7 +50,7 @@ class Curves(Row):
         for label, bound in (says(evidence.study.cells[0], evidence.study.labels) if self.bounds else {}).items():
             colour = looks_of(label, evidence.study.labels)["color"]
             axes.axhline(bound.value, color=colour, linewidth=0.8, label=f"{label}: {bound.source.split(',')[0]}")
-        axes.set_xlim(0, int(result.rounds[-1]))
+        axes.set_xlim(int(result.rounds[0]) / 2 if "x" in self.log else 0, int(result.rounds[-1]))
         axes.set_xlabel("round")
 
     def table(self, evidence: Evidence) -> list[dict[str, Any]]:
