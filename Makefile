@@ -12,10 +12,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help paper claims test browser lint bench docs pictures clean
+.PHONY: help paper claims test test-cuda browser lint bench docs pictures clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 paper: $(READY) ## the paper: all figures at full size, every claim put to the test; open out/paper/report/index.html
 	$(BIN)/belated reproduce --out out/paper
@@ -27,6 +27,10 @@ claims: $(READY) ## the same and what goes beyond the paper; writes docs/claims.
 
 test: $(READY) browser ## all tests: unit, contract, architecture, and every example of the documentation
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+test-cuda: $(READY) ## the GPU against the CPU, to the bit; fails where there is no GPU
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test,cuda]'
+	$(BIN)/python -m pytest -q -p no:cacheprovider -c /dev/null --rootdir=. -W ignore tests-cuda
 
 # Tests open pages in a real browser.
 browser:

@@ -17,7 +17,7 @@ from belated.domains import MAX_HORIZON
 from belated.engine.encode import board
 from belated.engine.episode import Outcome
 from belated.engine.runner import Chunk, Plan, run_chunk
-from belated.errors import Interrupted, InvalidParameter, MissingComponent
+from belated.errors import Interrupted, InvalidParameter
 from belated.forms.base import Policy, check_registered
 from belated.problem import Family, Problem
 from belated.progress import Progress, reporter
@@ -72,7 +72,10 @@ def simulate(
     started = time.perf_counter()
     with reporter(progress, total=runs * horizon * len(chosen)) as report:
         try:
-            _play_all(problem, chosen, plan, runs, threads, collector, report)
+            if device == "cuda":
+                _play_on_device(problem, chosen, plan, runs, collector, report)
+            else:
+                _play_all(problem, chosen, plan, runs, threads, collector, report)
         except KeyboardInterrupt:
             plan.stop[0] = 1
             done = collector.finished
@@ -115,6 +118,33 @@ def _play_all(
             plan.stop[0] = 1
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _play_on_device(
+    problem: Problem | Family,
+    policies: Sequence[Policy],
+    plan: Plan,
+    runs: int,
+    collector: Collector,
+    report: Callable[[int], None],
+) -> None:
+    """Play all runs on the device, as many at a time as it has memory for."""
+    from belated.engine.launch import launch_runs, run_on_device
+
+    first = next(_chunks(problem, plan, 1, collector.arms, 1))
+    for chunk in _chunks(problem, plan, runs, collector.arms, launch_runs(first, plan)):
+        outcomes = run_on_device(policies, chunk, plan)
+        size = collector.block or chunk.runs
+        for start in range(0, chunk.runs, size):
+            part = Chunk(chunk.first + start, min(size, chunk.runs - start), chunk.board)
+            collector.add(part, [_rows(one, start, part.runs) for one in outcomes])
+        report(chunk.runs * plan.horizon * len(policies))
+
+
+def _rows(outcome: Outcome, start: int, runs: int) -> Outcome:
+    """The outcome of some of the runs."""
+    parts: list[Any] = [rows[start : start + runs] for rows in outcome]
+    return Outcome(*parts)
 
 
 def _chunks(problem: Problem | Family, plan: Plan, runs: int, arms: int, size: int) -> Iterator[Chunk]:
@@ -197,8 +227,8 @@ def _whole(name: str, value: Any, high: int) -> int:
 def check_device(device: str) -> None:
     """An error if nothing can be played there."""
     if device == "cuda":
-        raise MissingComponent(
-            "device='cuda' needs the GPU engine, which this version does not have yet; use device='cpu'."
-        )
-    if device != "cpu":
-        raise InvalidParameter(f"device is {device!r}; give 'cpu'.")
+        from belated.engine.launch import check_available
+
+        check_available()
+    elif device != "cpu":
+        raise InvalidParameter(f"device is {device!r}; give 'cpu' or 'cuda'.")

@@ -111,4 +111,5 @@ def reset(state: State) -> None:
 @inner
 def view(state: State, arm: Any, now: Any) -> Arm:
     """One arm as a formula sees it."""
-    return Arm(float(state.pulls[arm]), state.observed[arm], state.total[arm], arm, state.arms, now, state.memory)
+    counts = float(state.pulls[arm]), float(state.observed[arm])
+    return Arm(counts[0], counts[1], state.total[arm], arm, state.arms, now, state.memory)

@@ -1,0 +1,151 @@
+"""On a GPU, which must be there: the bits of the CPU, every policy and every kind of law.
+
+make test-cuda
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as ss
+
+from belated import Problem, simulate
+from belated.delays import (
+    ByReward,
+    Empirical,
+    Fixed,
+    FromScipy,
+    Geometric,
+    LogNormal,
+    Mixture,
+    Never,
+    PacketLoss,
+    Pareto,
+    Poisson,
+    Uniform,
+)
+from belated.policies import (
+    UCB,
+    OptimisticPessimisticElimination,
+    OptimisticUCB,
+    PatientBandits,
+    PhasedElimination,
+    SuccessiveElimination,
+    ThompsonSampling,
+    UniformChoice,
+)
+from belated.rewards import Bernoulli, Beta, Categorical, Constant
+from belated.rewards import Uniform as UniformReward
+
+POLICIES: list[Any] = [
+    UCB(confidence=1.0),
+    SuccessiveElimination(confidence=1.0),
+    PhasedElimination(confidence=0.2),
+    OptimisticPessimisticElimination(confidence=0.5),
+    OptimisticUCB(),
+    PatientBandits(alpha=0.5, constant=0.5),
+    ThompsonSampling(),
+    UniformChoice(),
+]
+DELAYS: dict[str, Any] = {
+    "none": Fixed(0),
+    "fixed": Fixed(37),
+    "fixed, longer than the horizon": Fixed(10_000),
+    "uniform": Uniform(3, 90),
+    "geometric": Geometric(40.0),
+    "Poisson": Poisson(25.0),
+    "Pareto": Pareto(0.4),
+    "log-normal": LogNormal(60.0, 1.5),
+    "lost": PacketLoss(0.4),
+    "never": Never(),
+    "mixture": Mixture([(0.5, Fixed(3)), (0.3, Geometric(200.0)), (0.2, Never())]),
+    "sample": Empirical([0, 1, 5, 5, 80, 900], never=0.1),
+    "scipy": FromScipy(ss.expon(scale=70)),
+    "by reward": ByReward({0.0: Fixed(300), 1.0: Pareto(1.0)}),
+}
+FIELDS = ("final", "curves", "pulls", "observed", "lost", "in_flight", "eliminated_at")
+
+
+def assert_same(problem: Any, policies: Any, **options: Any) -> None:
+    ours = simulate(problem, policies, **options)
+    theirs = simulate(problem, policies, device="cuda", **options)
+    for name in FIELDS:
+        for number, label in enumerate(ours.labels):
+            assert np.array_equal(getattr(ours, name)[number], getattr(theirs, name)[number]), (label, name)
+
+
+@pytest.mark.parametrize("delay", DELAYS.values(), ids=list(DELAYS))
+def test_every_policy_under_every_delay(delay: Any) -> None:
+    problem = Problem([Bernoulli(mean) for mean in (0.3, 0.7, 0.5, 0.45)], delay)
+    assert_same(problem, POLICIES, horizon=600, runs=4096, seed=3, checkpoints=7)
+
+
+REWARDS = [Constant(0.4), Beta(2.0, 3.0), UniformReward(0.1, 0.8), Categorical([0.0, 0.3, 1.0], [0.2, 0.5, 0.3])]
+
+
+@pytest.mark.parametrize("delay", [Fixed(20), Pareto(0.7)], ids=["fixed", "Pareto"])
+def test_rewards_of_all_kinds(delay: Any) -> None:
+    assert_same(Problem(REWARDS, delay), POLICIES, horizon=400, runs=512, seed=4, checkpoints=5)
+
+
+@pytest.mark.parametrize("arms", [1, 2, 20, 64, 65, 300])
+def test_any_number_of_arms(arms: int) -> None:
+    problem = Problem([Bernoulli(0.2 + 0.6 * (arm % 7) / 7) for arm in range(arms)], Fixed(50))
+    chosen = [policy for policy in POLICIES if arms <= 20 or not isinstance(policy, ThompsonSampling)]
+    assert_same(problem, chosen, horizon=1500, runs=256, seed=5, checkpoints=3)
+
+
+def test_delays_of_their_own_for_each_arm() -> None:
+    problem = Problem([Bernoulli(0.4), Bernoulli(0.6), Bernoulli(0.5)], [Fixed(5), Pareto(0.3), Never()])
+    assert_same(problem, POLICIES, horizon=3000, runs=512, seed=6, checkpoints=10)
+
+
+def test_long_runs_and_several_levels_of_the_wheel() -> None:
+    problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], [Pareto(0.2), LogNormal(2000.0, 2.0)])
+    assert_same(problem, POLICIES[:6], horizon=70_000, runs=64, seed=7, checkpoints=10)
+
+
+def family(rng: np.random.Generator) -> Problem:
+    return Problem([Bernoulli(float(mean)) for mean in rng.uniform(0.2, 0.8, 6)], Geometric(30.0))
+
+
+def test_a_problem_for_each_run() -> None:
+    assert_same(family, POLICIES, horizon=500, runs=300, seed=8, checkpoints=4)
+
+
+@pytest.mark.parametrize(("horizon", "runs"), [(1, 40), (2, 1)], ids=["one round", "one run"])
+def test_small_ones(horizon: int, runs: int) -> None:
+    problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(0))
+    assert_same(problem, POLICIES, seed=9, checkpoints=1, horizon=horizon, runs=runs)
+
+
+def test_many_runs_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("belated.engine.launch.MOST_RUNS", 96)
+    problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(9))
+    assert_same(problem, POLICIES[:3], horizon=200, runs=1000, seed=10, checkpoints=5)
+
+
+def pace(policy: Any, play: Callable[..., Any]) -> float:
+    """Rounds a second, without the time to compile."""
+    import time
+
+    play(policy, 32)
+    started = time.perf_counter()
+    result = play(policy, 262_144)
+    assert math.isfinite(float(result.final.mean()))
+    return 262_144 * 20_000 / (time.perf_counter() - started)
+
+
+def test_pace(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = Problem([Bernoulli(float(mean)) for mean in np.linspace(0.25, 0.75, 20)], Fixed(200))
+
+    def play(policy: Any, runs: int) -> Any:
+        return simulate(problem, policy, horizon=20_000, runs=runs, checkpoints=100, device="cuda")
+
+    with capsys.disabled():
+        for policy in (UCB(confidence=1.0), SuccessiveElimination(confidence=1.0), OptimisticUCB(confidence=1.0)):
+            print(f"\n{policy.label}: {pace(policy, play):.3g} rounds/s")
