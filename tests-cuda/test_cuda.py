@@ -148,4 +148,6 @@ def test_pace(capsys: pytest.CaptureFixture[str]) -> None:
 
     with capsys.disabled():
         for policy in (UCB(confidence=1.0), SuccessiveElimination(confidence=1.0), OptimisticUCB(confidence=1.0)):
-            print(f"\n{policy.label}: {pace(policy, play):.3g} rounds/s")
+            found = pace(policy, play)
+            print(f"\n{policy.label}: {found:.3g} rounds/s")
+            assert found > 1e9, "slower than a dozen cores"

@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The combination in words that fit into a file's name."""
+        """The combination in words, for messages."""
         return ",".join(f"{axis}={value}" for axis, value in self.place.items()) or "all"
 
 

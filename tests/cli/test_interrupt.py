@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +10,7 @@ import pandas
 import pytest
 
 from belated import Result
-
-pty = pytest.importorskip("pty", reason="needs a terminal that a test can make")
+from terminal import Watched
 
 ENDLESS = """\
 horizon = 2000
@@ -33,55 +25,6 @@ delays = {law = "Fixed", rounds = 0}
 policy = "UCB"
 confidence = 1.0
 """
-
-
-class Watched:
-    """A command whose error output is a terminal."""
-
-    def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
-        self._seen = ""
-        self._master, worker = pty.openpty()
-        self.child = subprocess.Popen(
-            [sys.executable, "-m", "belated", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=worker,
-            text=True,
-            env={**environment, "TERM": "xterm"},
-        )
-        os.close(worker)
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self) -> None:
-        while True:
-            try:
-                piece = os.read(self._master, 4096)
-            except OSError:  # the other end is closed
-                return
-            if not piece:
-                return
-            self._seen += piece.decode(errors="replace")
-
-    @property
-    def seen(self) -> str:
-        """What came so far, without colours and moves of the cursor."""
-        return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", self._seen)
-
-    def wait_for(self, good: Callable[[str], bool]) -> None:
-        deadline = time.monotonic() + 240.0
-        while not good(self.seen):
-            assert self.child.poll() is None, f"it ended by itself: {self.seen}"
-            assert time.monotonic() < deadline, f"nothing came: {self.seen}"
-            time.sleep(0.02)
-
-    def interrupt(self, times: int = 1) -> tuple[int, str]:
-        for _ in range(times):
-            self.child.send_signal(signal.SIGINT)
-            time.sleep(0.02)
-        output, _ = self.child.communicate(timeout=120)
-        self._reader.join(timeout=10)
-        os.close(self._master)
-        return self.child.returncode, output
 
 
 @pytest.mark.parametrize("times", [1, 3])

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +13,7 @@ from tiny import FIGURE, HEAD, STUDY, Played, experiment, written
 
 from belated.errors import Interrupted, ReproductionInterrupted
 from belated.reproduce import reproduce
-
-pty = pytest.importorskip("pty", reason="needs a terminal that a test can make")
+from terminal import Watched
 
 SHORT = HEAD + STUDY.replace("most = 6400\n", "") + FIGURE
 """Three results of 8 runs."""
@@ -90,62 +83,15 @@ def test_without_a_finished_experiment_there_is_no_report(
     assert [path.name for path in Path("made").iterdir()] == ["results"]
 
 
-class Watched:
-    """A reproduction whose error output is a terminal."""
-
-    def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
-        self._seen = ""
-        self._master, worker = pty.openpty()
-        self.child = subprocess.Popen(
-            [sys.executable, "-m", "belated", "reproduce", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=worker,
-            text=True,
-            env={**environment, "TERM": "xterm"},
-        )
-        os.close(worker)
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self) -> None:
-        while True:
-            try:
-                piece = os.read(self._master, 4096)
-            except OSError:  # the other end is closed
-                return
-            if not piece:
-                return
-            self._seen += piece.decode(errors="replace")
-
-    @property
-    def seen(self) -> str:
-        """What came so far, without colours and moves of the cursor."""
-        return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", self._seen)
-
-    def wait_for(self, pattern: str) -> None:
-        deadline = time.monotonic() + 240.0
-        while re.search(pattern, self.seen) is None:
-            assert self.child.poll() is None, f"it ended by itself: {self.seen}"
-            assert time.monotonic() < deadline, f"nothing came: {self.seen}"
-            time.sleep(0.02)
-
-    def interrupt(self, times: int) -> tuple[int, str]:
-        for _ in range(times):
-            self.child.send_signal(signal.SIGINT)
-            time.sleep(0.02)
-        output, _ = self.child.communicate(timeout=120)
-        self._reader.join(timeout=10)
-        os.close(self._master)
-        return self.child.returncode, output
-
-
 @pytest.mark.parametrize("times", [1, 3])
 def test_ctrl_c_on_a_terminal(environment: dict[str, str], tmp_path: Path, times: int) -> None:
     """Also when it is pressed again while the report is written."""
     written(tmp_path, SHORT, "one")
     written(tmp_path, ENDLESS, "two")
-    watched = Watched(["one.toml", "two.toml", "--out", "made"], environment)
-    watched.wait_for(r"2/2 two, pair, 100,000 runs.*\d%.* rounds/s, \d.* left")
+    watched = Watched(["reproduce", "one.toml", "two.toml", "--out", "made"], environment)
+    watched.wait_for(
+        lambda seen: re.search(r"2/2 two, pair, 100,000 runs.*\d%.* rounds/s, \d.* left", seen) is not None
+    )
     status, output = watched.interrupt(times)
     assert status == 130, watched.seen
     assert "Traceback" not in watched.seen + output

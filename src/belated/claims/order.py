@@ -113,10 +113,6 @@ class Ratio(Test):
     pooled: bool = False
 
     def judge(self, evidence: Evidence, risk: float) -> Judged:
-        return every(self.comparisons(evidence), risk)
-
-    def comparisons(self, evidence: Evidence) -> list[Comparison]:
-        """One for each cell, or one for all."""
         cells = evidence.cells
         groups = [cells] if self.pooled else [[cell] for cell in cells]
         comparisons = []
@@ -132,4 +128,4 @@ class Ratio(Test):
                     f"{self.policy} {number(x.mean())}, {self.than} {number(y.mean())}",
                 )
             )
-        return comparisons
+        return every(comparisons, risk)

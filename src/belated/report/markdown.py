@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from belated.claims import Status
+from belated.experiments import NAMES
 from belated.report import words
 from belated.report.grid import Grid, grid
 from belated.report.summary import Summary
@@ -27,7 +28,7 @@ def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield ""
     yield (
         f"Each claim is judged with a nominal confidence of {summary.confidence}, shared by all comparisons and all "
-        f"looks at it. Seed {summary.seed}, belated {summary.machine['belated']}."
+        f"looks at it. Made by `{_command(summary, outcomes)}`, belated {summary.machine['belated']}."
     )
     if sum(summary.others.values()):
         yield ""
@@ -63,6 +64,14 @@ def _lines(summary: Summary, outcomes: Sequence[Outcome]) -> Iterator[str]:
             table = grid(judgement)
             if table is not None:
                 yield from _table(judgement.claim.reading, table)
+
+
+def _command(summary: Summary, outcomes: Sequence[Outcome]) -> str:
+    """What makes this table again."""
+    names = [outcome.experiment.name for outcome in outcomes]
+    named = "all" if tuple(names) == NAMES else " ".join(n if n in NAMES else f"{n}.toml" for n in names)
+    fraction = f" --fraction {summary.fraction:g}" if summary.fraction < 1.0 else ""
+    return f"belated reproduce {named} --seed {summary.seed}{fraction}"
 
 
 def _table(title: str, table: Grid) -> Iterator[str]:
