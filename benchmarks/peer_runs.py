@@ -14,7 +14,7 @@ from task import HERE
 
 SCRIPTS = HERE / "peers"
 VENVS = HERE / ".venvs"
-PEERS = ("obp", "banditlab", "river", "pymab", "mabwiser")
+PEERS = ("obp", "banditlab", "river", "pymab", "mabwiser", "smpybandits")
 LOCAL = ("plain", "numpy")
 """Scripts that need nothing but this interpreter and its NumPy."""
 

@@ -4,7 +4,8 @@ Each script runs in an environment of its own (``requirements-*.txt``) and print
 rows. ``index`` says which formula was played: ``task`` is the task's own; ``ucb1`` is the peer's
 UCB1 as shipped, with ``2 ln t`` in place of ``2 c``. ``delay_support`` is ``native`` where the peer
 itself knows delays, ``own queue`` where this file holds the feedback back, ``none`` where the row
-was played without delay.
+was played without delay. ``cannot`` names what the peer, as shipped, does not offer for the job of
+the whole library: bandits whose feedback is delayed or lost.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Peer(NamedTuple):
     delay_support: str
     play: Play
     runs: int
+    cannot: str = ""
 
 
 def version_of(package: str | None) -> str:
@@ -94,6 +96,7 @@ def measure(peer: Peer, horizon: int, runs: int) -> dict[str, object]:
         "python": platform.python_version(),
         "index": peer.index,
         "delay_support": peer.delay_support,
+        "cannot": peer.cannot,
         "ns_per_round": 1e9 * fastest,
         "mean_regret": statistics.mean(regrets),
         "stderr": spread / len(regrets) ** 0.5,

@@ -7,6 +7,7 @@ from harness import TASK, Peer, main
 from mab_framework.algorithms import JoulaniDelayedUCB
 from mab_framework.environments.base import BaseEnvironment
 
+CANNOT = "delays fixed or geometric only, one law for all arms and rewards; no lost feedback"
 GAPS, BEST = TASK.gaps, max(TASK.means)
 
 
@@ -43,4 +44,4 @@ def play(horizon: int, seed: int) -> list[float]:
 
 
 if __name__ == "__main__":
-    main(Peer("BanditLab, JoulaniDelayedUCB", "banditlab", "ucb1", "native", play, 6))
+    main(Peer("BanditLab, JoulaniDelayedUCB", "banditlab", "ucb1", "native", play, 6, cannot=CANNOT))

@@ -24,4 +24,4 @@ def play(horizon: int, seed: int) -> list[float]:
 
 
 if __name__ == "__main__":
-    main(Peer("MABWiser", "mabwiser", "ucb1", "own queue", play, 4))
+    main(Peer("MABWiser", "mabwiser", "ucb1", "own queue", play, 4, cannot="no delays, no lost feedback"))

@@ -11,6 +11,9 @@ from harness import TASK, Peer, main
 from obp.policy import BaseContextFreePolicy
 from obp.simulator.simulator import BanditEnvironmentSimulator, BanditPolicySimulator
 
+CANNOT = "no delays that depend on the drawn reward, no delay-aware policy, no UCB without contexts"
+"""Its delay function is given expected rewards only; it loses feedback where it returns infinity."""
+
 
 @dataclass
 class CachedUCB(BaseContextFreePolicy):
@@ -62,4 +65,4 @@ def play(horizon: int, seed: int) -> list[float]:
 
 
 if __name__ == "__main__":
-    main(Peer("obp, own UCB", "obp", "task", "native", play, 10))
+    main(Peer("obp, own UCB", "obp", "task", "native", play, 10, cannot=CANNOT))

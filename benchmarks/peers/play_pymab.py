@@ -7,6 +7,8 @@ from harness import TASK, Peer, main, queued
 from pymab import BanditEnvironment, BernoulliReward, Experiment, ExperimentConfig
 from pymab.policies import UCBPolicy
 
+CANNOT = "no delays, no lost feedback"
+
 
 def policy(horizon: int, seed: int) -> list[float]:
     """Play UCB1 through ``select_action`` and ``update``.
@@ -39,6 +41,6 @@ def experiment(horizon: int, seed: int) -> list[float]:
 
 if __name__ == "__main__":
     main(
-        Peer("pymab, policy", "pymab", "ucb1", "own queue", policy, 10),
-        Peer("pymab, experiment", "pymab", "ucb1", "none", experiment, 2),
+        Peer("pymab, policy", "pymab", "ucb1", "own queue", policy, 10, cannot=CANNOT),
+        Peer("pymab, experiment", "pymab", "ucb1", "none", experiment, 2, cannot=CANNOT),
     )

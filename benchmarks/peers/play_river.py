@@ -16,4 +16,4 @@ def play(horizon: int, seed: int) -> list[float]:
 
 
 if __name__ == "__main__":
-    main(Peer("river", "river", "ucb1", "own queue", play, 10))
+    main(Peer("river", "river", "ucb1", "own queue", play, 10, cannot="no delays, no lost feedback"))

@@ -66,9 +66,11 @@ class Collector:
             self._lost[number, rows] = outcome.lost
             self._eliminated_at[number, rows] = outcome.eliminated_at
         if self.block:
-            curves = np.array([outcome.curve for outcome in outcomes])
-            mean = curves.mean(axis=1)
-            self._moments[first] = (runs, mean, ((curves - mean[:, None]) ** 2).sum(axis=1))
+            for start in range(0, runs, self.block):
+                curves = np.array([outcome.curve[start : start + self.block] for outcome in outcomes])
+                mean = curves.mean(axis=1)
+                spread = ((curves - mean[:, None]) ** 2).sum(axis=1)
+                self._moments[first + start] = (curves.shape[1], mean, spread)
         self._spans[first] = runs
 
     @property

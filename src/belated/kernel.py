@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,15 +88,20 @@ def private_entry(function: F, files: set[str], values: set[str]) -> F:
 
     An empty name stands for code that has no file, such as a notebook's: it is compiled anew in every process.
     """
+    return _cached(function, private_folder(files, values))
+
+
+def private_folder(files: set[str], values: set[str]) -> Path | None:
+    """Where code is kept that also depends on other files and on values; see :func:`private_entry`."""
     folder = cache_folder()
     if folder is None or "" in files:
-        return _cached(function, None)
+        return None
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(file.encode())
         digest.update(Path(file).read_bytes())
     digest.update("\0".join(sorted(values)).encode())
-    return _cached(function, folder / f"own-{digest.hexdigest()[:16]}")
+    return folder / f"own-{digest.hexdigest()[:16]}"
 
 
 _configuring = threading.Lock()
@@ -109,18 +115,20 @@ def _cached(function: F, folder: Path | None) -> F:
 
 
 @contextmanager
-def kept_in(folder: Path | None) -> Iterator[bool]:
-    """A context in which numba keeps the code of what is decorated in a folder; whether it can."""
+def kept_in(folder: Path | None, settings: str = "numba.core.config") -> Iterator[bool]:
+    """A context in which numba keeps the code of what is decorated in a folder; whether it can. ``settings`` is the
+    module that says where."""
     if folder is None or not _writable(folder):
         yield False
         return
+    config: Any = import_module(settings)
     with _configuring:  # the folder is a global setting of numba's, read when a function is decorated
-        before = _config.CACHE_DIR
-        _config.CACHE_DIR = str(folder)
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(folder)
         try:
             yield True
         finally:
-            _config.CACHE_DIR = before
+            config.CACHE_DIR = before
 
 
 def _writable(folder: Path) -> bool:
@@ -206,6 +214,26 @@ def dispatched(stub: F) -> F:
         first = arguments[0]
         return body_of(first.instance_class) if isinstance(first, types.NamedTuple | types.NamedUniTuple) else None
 
+    overload(plain, jit_options=_INNER, strict=False)(typed)
+    return plain  # type: ignore[return-value]
+
+
+def where_array(field: str, present: F, absent: F) -> F:
+    """A kernel function with two bodies: ``present`` where this field of one of its arguments, a named tuple, is an
+    array, ``absent`` where it is an empty tuple. Compiled code has one of them alone."""
+
+    def plain(*arguments: Any) -> Any:
+        found = any(not isinstance(getattr(given, field, ()), tuple) for given in arguments)
+        return (present if found else absent)(*arguments)
+
+    def typed(*arguments: Any) -> Callable[..., Any]:
+        named = (types.NamedTuple, types.NamedUniTuple)
+        fields = [dict(zip(given.fields, given.types, strict=True)) for given in arguments if isinstance(given, named)]
+        found = any(isinstance(given.get(field), types.Array) for given in fields)
+        return present if found else absent
+
+    plain.__name__ = plain.__qualname__ = present.__name__
+    plain.__doc__ = present.__doc__
     overload(plain, jit_options=_INNER, strict=False)(typed)
     return plain  # type: ignore[return-value]
 

@@ -86,7 +86,7 @@ class Bandit:
         self._decide = calls.entry_for(calls.decide, type(policy))
         self._answer = calls.entry_for(calls.answer, type(policy))
         self._bounds = calls.entry_for(calls.bounds, type(policy))
-        self._state = allocate(len(self.arms), policy.shape())
+        self._state = allocate(len(self.arms), policy.shape())[0]
         with quietly():
             calls.begin(self._state, seed_words(self.seed))
         self._arm_of = array("i")  # of each decision
@@ -103,7 +103,7 @@ class Bandit:
     @property
     def pending(self) -> int:
         """How many decisions have no feedback yet."""
-        return int(self._state.pulls[:-1].sum() - self._state.observed[:-1].sum())
+        return int(self._state.pulls[: len(self.arms)].sum() - self._state.observed[: len(self.arms)].sum())
 
     @overload
     def choose(self) -> Decision: ...

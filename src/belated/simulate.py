@@ -15,7 +15,6 @@ import numpy.typing as npt
 from belated.collect import Collector
 from belated.domains import MAX_HORIZON
 from belated.engine.encode import board
-from belated.engine.episode import Outcome
 from belated.engine.runner import Chunk, Plan, run_chunk
 from belated.errors import Interrupted, InvalidParameter
 from belated.forms.base import Policy, check_registered
@@ -26,6 +25,11 @@ from belated.rng import check_seed, family_generator
 
 ROUNDS_PER_CHUNK = 4_000_000
 """About how many rounds a chunk plays: a few hundredths of a second."""
+CHUNKS_ON_DEVICE = 4
+"""Chunks that are on the device, or being collected, at a time."""
+
+Playing = tuple[Iterator[Chunk], Callable[[Chunk], None], int]
+"""Chunks, how one is played and collected, and in how many threads."""
 
 
 def simulate(
@@ -73,9 +77,10 @@ def simulate(
     with reporter(progress, total=runs * horizon * len(chosen)) as report:
         try:
             if device == "cuda":
-                _play_on_device(problem, chosen, plan, runs, collector, report)
+                playing = _on_device(problem, chosen, plan, runs, collector)
             else:
-                _play_all(problem, chosen, plan, runs, threads, collector, report)
+                playing = _on_cores(problem, chosen, plan, runs, threads, collector)
+            _play_all(playing, plan, lambda rounds: report(rounds * len(chosen)))
         except KeyboardInterrupt:
             plan.stop[0] = 1
             done = collector.finished
@@ -88,63 +93,58 @@ def simulate(
     return collector.result(time.perf_counter() - started)
 
 
-def _play_all(
-    problem: Problem | Family,
-    policies: Sequence[Policy],
-    plan: Plan,
-    runs: int,
-    threads: int,
-    collector: Collector,
-    report: Callable[[int], None],
-) -> None:
-    """Play all chunks, a few ahead of those collected; an interruption leaves no thread behind."""
-    chunks = _chunks(problem, plan, runs, collector.arms, collector.block or _chunk_runs(plan.horizon, runs, threads))
+def _on_cores(
+    problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, threads: int, collector: Collector
+) -> Playing:
+    """The chunks for the processor, and how one is played and collected."""
+    size = collector.block or _chunk_runs(plan.horizon, runs, threads)
+
+    def play(chunk: Chunk) -> None:
+        outcomes = run_chunk(policies, chunk, plan)
+        if outcomes is not None:  # None: stopped
+            collector.add(chunk, outcomes)
+
+    return _chunks(problem, plan, runs, collector.arms, size), play, threads
+
+
+def _on_device(
+    problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, collector: Collector
+) -> Playing:
+    """The chunks for the device, and how one is played and collected: some are played while others are collected."""
+    from belated.engine.launch import launch_runs, played_on_device
+    from belated.engine.layout import THREADS
+
+    first = next(_chunks(problem, plan, 1, collector.arms, 1))
+    size = launch_runs(policies, first.board, plan, collector.block or THREADS)
+
+    def play(chunk: Chunk) -> None:
+        if plan.stop[0] == 0:
+            with played_on_device(policies, chunk, plan) as outcomes:
+                collector.add(chunk, outcomes)
+
+    return _chunks(problem, plan, runs, collector.arms, size), play, CHUNKS_ON_DEVICE
+
+
+def _play_all(playing: Playing, plan: Plan, report: Callable[[int], None]) -> None:
+    """Play all chunks in so many threads; an interruption leaves no thread behind."""
+    chunks, play, threads = playing
     with ThreadPoolExecutor(threads) as pool:
-        waiting: dict[Future[list[Outcome] | None], Chunk] = {}
+        waiting: dict[Future[None], Chunk] = {}
         try:
             while True:
                 for chunk in islice(chunks, 2 * threads - len(waiting)):
-                    waiting[pool.submit(run_chunk, policies, chunk, plan)] = chunk
+                    waiting[pool.submit(play, chunk)] = chunk
                 if not waiting:
                     return
                 finished, _ = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in sorted(finished, key=lambda done: waiting[done].first):
+                for future in finished:
                     chunk = waiting.pop(future)
-                    outcomes = future.result()
-                    assert outcomes is not None
-                    collector.add(chunk, outcomes)
-                    report(chunk.runs * plan.horizon * len(policies))
+                    future.result()
+                    report(chunk.runs * plan.horizon)
         except BaseException:
             plan.stop[0] = 1
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-
-
-def _play_on_device(
-    problem: Problem | Family,
-    policies: Sequence[Policy],
-    plan: Plan,
-    runs: int,
-    collector: Collector,
-    report: Callable[[int], None],
-) -> None:
-    """Play all runs on the device, as many at a time as it has memory for."""
-    from belated.engine.launch import launch_runs, run_on_device
-
-    first = next(_chunks(problem, plan, 1, collector.arms, 1))
-    for chunk in _chunks(problem, plan, runs, collector.arms, launch_runs(first, plan)):
-        outcomes = run_on_device(policies, chunk, plan)
-        size = collector.block or chunk.runs
-        for start in range(0, chunk.runs, size):
-            part = Chunk(chunk.first + start, min(size, chunk.runs - start), chunk.board)
-            collector.add(part, [_rows(one, start, part.runs) for one in outcomes])
-        report(chunk.runs * plan.horizon * len(policies))
-
-
-def _rows(outcome: Outcome, start: int, runs: int) -> Outcome:
-    """The outcome of some of the runs."""
-    parts: list[Any] = [rows[start : start + runs] for rows in outcome]
-    return Outcome(*parts)
 
 
 def _chunks(problem: Problem | Family, plan: Plan, runs: int, arms: int, size: int) -> Iterator[Chunk]:

@@ -38,6 +38,12 @@ class Stage:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
+    def inside(self, name: str) -> Path:
+        """The folder of this name, to write files in until it is moved."""
+        path = self._aside / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
     def commit(self) -> list[str]:
         """Move all that was written into the folder; the names."""
         names = sorted(path.name for path in self._aside.iterdir())

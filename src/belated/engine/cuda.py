@@ -1,81 +1,36 @@
-"""Runs on a GPU: the same policies, laws and feedback in flight, one thread a run.
+"""The kernel: one thread a run, the CPU's own functions compiled for the device.
 
-The functions are those of the CPU, compiled for the device as they are; what is written here is where their numbers
-lie. The counts and scores of the arms lie in shared memory where they fit, everything else in global memory with the
-run as the last axis, so that threads side by side read numbers side by side. Multiplications and additions are not
-fused, so that the bits are those of the CPU.
-
-Where every arm has one and the same fixed delay, feedback waits in a ring: each round brings one answer. Otherwise it
-waits in the timing wheel of :mod:`belated.engine.flight`, with as many slots as a run has rounds.
+The counts and scores of the arms, and the lists of the active ones, lie in shared memory where they fit, side by side
+for the threads of a block; everything else lies in global memory, side by side for the runs. Multiplications and
+additions are not fused, so that the bits are those of the CPU.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
+from belated.address import every, grid
 from belated.engine import flight as air
-from belated.engine.draw import draw_delay, draw_reward
-from belated.engine.laws import NEVER
+from belated.engine.game import FINISHED, Game, Sink, regret_of
+from belated.engine.laws import Laws
+from belated.engine.layout import THREADS, Kind
+from belated.engine.ring import Ring, play_ring
+from belated.engine.wheel import play_wheel
 from belated.errors import MissingComponent
-from belated.forms import hooks
 from belated.forms.state import REGISTERS, State, reset
-from belated.rng import run_key, two_words
+from belated.kernel import kept_in
+from belated.rng import run_key
 
 INSTALL = "pip install 'belated[cuda]'"
-
-
-class Sizes(NamedTuple):
-    """What a kernel is compiled for."""
-
-    arms: int
-    line: int  # the one fixed delay of all arms, or -1
-    binary: bool  # whether every reward is 0 or 1
-    shared: bool  # whether counts and scores lie in shared memory
-    scores: int
-    listed: int
-
-
-class Room(NamedTuple):
-    """Arrays of all runs of a launch, the run last."""
-
-    total: Any
-    score: Any
-    pulls: Any
-    observed: Any
-    register: Any
-    winner: Any
-    active: Any
-    sweep: Any
-    eliminated_at: Any
-    memory: Any
-    key: Any
-    ring_arm: Any
-    ring_reward: Any
-    above: Any
-    last: Any
-    next: Any
-    arm: Any
-    rank: Any
-    pulled_at: Any
-    due: Any
-    reward: Any
-
-
-class Rows(NamedTuple):
-    """What is given back, the run last."""
-
-    curve: Any  # (C, runs)
-    final: Any  # (runs,)
-    pulls: Any  # (K, runs)
-    observed: Any
-    lost: Any
-    eliminated_at: Any
-    bad: Any  # (1,) set to 1 where a policy chose an arm that does not exist
 
 
 @cache
@@ -96,194 +51,143 @@ def device() -> Any:
     return found
 
 
-@contextmanager
-def unfused() -> Iterator[None]:
-    """A context in which the compiler does not fuse multiplications with additions."""
-    from numba.cuda.cudadrv import nvvm as module
+_compiling = threading.Lock()
 
-    nvvm: Any = module
-    plain = nvvm.compile_ir
+
+@contextmanager
+def exactly() -> Iterator[None]:
+    """A context in which the compiler does not fuse multiplications with additions, and knows of a place in an array
+    with strides whether it is in shared memory: numba would add the distance to the pointer as a whole number."""
+    nvvm, cgutils = (import_module(f"numba.cuda.{name}") for name in ("cudadrv.nvvm", "cgutils"))
+    modules: tuple[Any, Any] = (nvvm, cgutils)
+    plain: tuple[Any, Any]
 
     def compile_ir(code: Any, **options: Any) -> Any:
-        return plain(code, **{**options, "fma": False})
+        return plain[0](code, **{**options, "fma": False})
 
-    nvvm.compile_ir = compile_ir
-    try:
-        yield
-    finally:
-        nvvm.compile_ir = plain
+    def pointer_add(builder: Any, pointer: Any, offset: Any, return_type: Any = None) -> Any:
+        distance = ir.IntType(64)(offset) if isinstance(offset, int) else offset
+        start = builder.bitcast(pointer, ir.IntType(8).as_pointer(pointer.type.addrspace))
+        return builder.bitcast(builder.gep(start, [distance]), return_type or pointer.type)
+
+    with _compiling:  # both are settings of all threads
+        plain = nvvm.compile_ir, cgutils.pointer_add
+        modules[0].compile_ir, modules[1].pointer_add = compile_ir, pointer_add
+        try:
+            yield
+        finally:
+            modules[0].compile_ir, modules[1].pointer_add = plain
 
 
 @cache
-def kernel_for(sizes: Sizes, bits: int, levels: int, threads: int) -> Any:  # noqa: PLR0915
-    """The kernel for these sizes, compiled for a policy when it is first launched with it."""
+def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
+    """The kernel of this kind, compiled for a policy when it is first launched with it, its code kept in a folder.
+
+    It sees the device's memory as one array for each type of number."""
     cuda = device()
-    arms, line, binary, shared, scores, _ = sizes
-    one = np.uint32(1)
+    is_ring, binary, short, shared, scored, listed, bounded = kind
+    side, twice = THREADS, 2 * THREADS
 
-    def play(  # noqa: PLR0915
-        policy: Any, laws: Any, gap: Any, checkpoint: Any, seed: Any, horizon: Any, first: Any, room: Any, rows: Any
-    ) -> None:
+    def play(policy: Any, at: Any, f8: Any, i8: Any, u8: Any, i4: Any, u4: Any) -> None:  # noqa: PLR0915
         run = cuda.grid(1)
-        if run >= rows.final.shape[0]:
+        if run >= at.runs:
             return
+        arms, runs = at.arms, at.runs
         if shared:
-            tid = cuda.threadIdx.x
-            real = cuda.shared.array(0, np.float64)
-            whole = cuda.shared.array(0, np.int64)
-            short = cuda.shared.array(0, np.int32)
-            at = tid
-            total = real[at : at + (arms + 1) * threads : threads]
-            at += (arms + 1) * threads
-            score = real[at : at + scores * threads : threads]
-            at += scores * threads
-            register = whole[at : at + REGISTERS * threads : threads]
-            at += REGISTERS * threads
-            at = 2 * (at - tid) + tid
-            pulls = short[at : at + (arms + 1) * threads : threads]
-            at += (arms + 1) * threads
-            observed = short[at : at + (arms + 1) * threads : threads]
-        else:
-            total = room.total[:, run]
-            score = room.score[:, run]
-            register = room.register[:, run]
-            pulls = room.pulls[:, run]
-            observed = room.observed[:, run]
-        state = State(
-            arms,
-            pulls,
-            observed,
-            total,
-            score,
-            room.winner[:, run],
-            room.active[:, run],
-            room.sweep[:, run],
-            room.eliminated_at[:, run],
-            register,
-            room.memory[:, :, run],
-            room.key[:, run],
-        )
-        reset(state)
-        state.key[0], state.key[1] = run_key(seed[2], seed[3], first + run)
-        flight = air.Flight(
-            bits,
-            levels,
-            room.above[:, run],
-            room.last[:, run],
-            room.next[:, run],
-            room.arm[:, run],
-            room.rank[:, run],
-            room.pulled_at[:, run],
-            room.due[:, run],
-            room.reward[:, run],
-        )
-        if line < 0:
-            air.clear(flight)
-        key_a, key_b = run_key(seed[0], seed[1], first + run)
-        problems = gap.shape[0]
-        problem = run if problems > 1 else 0
-        mask = room.ring_arm.shape[0] - 1
-        now = 1
-        point = 0
-        left = np.int64(-1)
-        while now <= horizon:
-            until = min(horizon, checkpoint[point]) if point < checkpoint.shape[0] else horizon
-            if line < 0:
-                air.ready(flight, now)
-                until = min(until, air.last_round(flight, now))
-            while now <= until:
-                if line >= 0:
-                    if now > line + 1:
-                        slot = (now - 1 - line) & mask
-                        entry = room.ring_arm[slot, run]
-                        if binary:
-                            hooks.record_answer(policy, state, entry >> one, float(entry & one), 0, 0, now)
-                        else:
-                            hooks.record_answer(policy, state, entry, room.ring_reward[slot, run], 0, 0, now)
-                else:
-                    bucket, last = air.land(flight, now - 1)
-                    place = bucket
-                    while place != last:
-                        place = flight.next[place]
-                        hooks.record_answer(
-                            policy,
-                            state,
-                            flight.arm[place],
-                            flight.reward[place],
-                            np.int64(flight.rank[place]),
-                            np.int64(flight.pulled_at[place]),
-                            now,
-                        )
-                chosen = hooks.choose(policy, state, now)
-                left = np.int64(hooks.only_arm(policy, state))
-                if not hooks.is_trusted(policy) and (not hooks.is_arm(state, chosen) or left >= arms):
-                    rows.bad[0] = 1
-                    return
-                if left >= 0:
-                    break
-                arm = np.uint32(chosen)
-                rank = np.int64(pulls[arm])
-                row = np.uint32(problem * arms + arm)
-                word, other = two_words(key_a, key_b, arm, rank)
-                reward = draw_reward(laws, row, word)
-                if line >= 0:
-                    slot = now & mask
-                    if binary:
-                        room.ring_arm[slot, run] = (arm << one) | np.uint32(reward)
-                    else:
-                        room.ring_arm[slot, run] = arm
-                        room.ring_reward[slot, run] = reward
-                else:
-                    delay = np.int64(draw_delay(laws, np.uint32(problems * arms) + row, reward, other))
-                    due = now + delay
-                    rows.observed[arm, run] += np.int32(due <= horizon)
-                    rows.lost[arm, run] += np.int32(delay == NEVER)
-                    air.put(flight, arm, rank, now, due, reward, horizon, True)
-                hooks.record_pull(policy, state, arm, rank, now)
-                now += 1
-            if left >= 0:
-                break
-            if point < checkpoint.shape[0] and until == checkpoint[point]:
-                regret = 0.0
-                for number in range(arms):
-                    regret += gap[problem, number] * pulls[number]
-                rows.curve[point, run] = regret
-                point += 1
-        if line >= 0:
-            told = now - 1 - line if left >= 0 else now - 2 - line  # the last round whose answer was told
-            for pulled in range(max(told + 1, 1), min(now - 1, horizon - line) + 1):
-                entry = room.ring_arm[pulled & mask, run]
-                observed[entry >> one if binary else entry] += 1
-            for number in range(arms):
-                rows.observed[number, run] = observed[number]
-        if left >= 0:
-            only = np.uint32(left)
-            before = pulls[only]
-            if line >= 0:
-                rows.observed[only, run] += max(horizon - line - (now - 1), 0)
+            place = cuda.threadIdx.x
+            reals = cuda.shared.array(0, np.float64)
+            wholes = cuda.shared.array(0, np.int32)
+            halves = cuda.shared.array(0, np.uint16)
+            score = every(reals, place, arms + 2 if scored else arms if bounded else 0, side)
+            place += (arms + 2 if scored else arms if bounded else 0) * side
+            if bounded:
+                floor = every(reals, place, arms, side)
+                place += arms * side
             else:
-                row = np.uint32(problem * arms + only)
-                rank = np.int64(before)
-                for pulled in range(now, horizon + 1):
-                    word, other = two_words(key_a, key_b, only, rank)
-                    reward = draw_reward(laws, row, word)
-                    delay = np.int64(draw_delay(laws, np.uint32(problems * arms) + row, reward, other))
-                    rows.observed[only, run] += np.int32(pulled + delay <= horizon)
-                    rows.lost[only, run] += np.int32(delay == NEVER)
-                    rank += 1
-            while point < checkpoint.shape[0]:
-                pulls[only] = before + (checkpoint[point] - (now - 1))
-                regret = 0.0
-                for number in range(arms):
-                    regret += gap[problem, number] * pulls[number]
-                rows.curve[point, run] = regret
-                point += 1
-            pulls[only] = before + (horizon - (now - 1))
-        regret = 0.0
-        for number in range(arms):
-            regret += gap[problem, number] * pulls[number]
-            rows.pulls[number, run] = pulls[number]
-            rows.eliminated_at[number, run] = state.eliminated_at[number]
-        rows.final[run] = regret
+                floor = ()
+            if not binary:
+                total = every(reals, place, arms, side)
+                place += arms * side
+            place = 2 * (place - cuda.threadIdx.x) + cuda.threadIdx.x
+            pulls = every(wholes, place, arms, side)
+            place += arms * side
+            if short:
+                observed = every(halves, 2 * place, arms, twice)
+                total = every(halves, 2 * place + 1, arms, twice)
+                place += arms * side
+            else:
+                observed = every(wholes, place, arms, side)
+                place += arms * side
+                if binary:
+                    total = every(wholes, place, arms, side)
+                    place += arms * side
+            active = every(halves, 2 * place, arms if listed else 0, twice)
+            sweep = every(halves, 2 * place + 1, arms if listed else 0, twice)
+            place += arms * side if listed else 0
+            register = every(wholes, place, REGISTERS, side)
+        else:
+            score = every(f8, at.score + run, arms + 2 if scored else arms if bounded else 0, runs)
+            floor = every(f8, at.floor + run, arms, runs) if bounded else ()
+            total = every(f8, at.total + run, arms, runs)
+            pulls = every(i4, at.pulls + run, arms, runs)
+            observed = every(i4, at.observed + run, arms, runs)
+            active = every(u4, at.active + run, arms if listed else 0, runs)
+            sweep = every(u4, at.sweep + run, arms if listed else 0, runs)
+            register = every(i4, at.register + run, REGISTERS, runs)
+        winner = every(u4, at.winner + run, at.leaves, runs)
+        gone = every(i4, at.eliminated_at + run * arms, arms, 1)
+        key = every(u8, at.key + run, 2, runs)
+        memory = grid(f8, at.own + run * (arms + 1) * at.memory, arms + 1, at.memory)
+        state = State(arms, pulls, observed, total, score, floor, winner, active, sweep, gone, register, memory, key)
+        reset(state)
+        seed = every(u8, at.seed, 4, 1)
+        key[0], key[1] = run_key(seed[2], seed[3], at.first + run)
+        key_a, key_b = run_key(seed[0], seed[1], at.first + run)
+        laws = Laws(
+            kind=every(i8, at.kind, at.rows, 1),
+            a=every(f8, at.a, at.rows, 1),
+            b=every(f8, at.b, at.rows, 1),
+            lo=every(i8, at.lo, at.rows, 1),
+            hi=every(i8, at.hi, at.rows, 1),
+            real=every(f8, at.real, at.reals, 1),
+            whole=every(i4, at.whole, at.wholes, 1),
+        )
+        problem = (run if at.problems > 1 else 0) * arms
+        gap = every(f8, at.gap + problem, arms, 1)
+        checkpoint = every(i8, at.checkpoint, at.points, 1)
+        rows, stop = at.problems * arms + problem, every(i8, at.stop, 1, 1)
+        game = Game(laws, gap, checkpoint, at.horizon, problem, rows, key_a, key_b, (), 0, stop)
+        sink = Sink(
+            every(f8, at.curve + run * at.points, at.points, 1),
+            every(i4, at.out_observed + run * arms, arms, 1),
+            every(i4, at.lost + run * arms, arms, 1),
+        )
+        for arm in range(arms):
+            sink.observed[arm] = 0
+            sink.lost[arm] = 0
+        if is_ring:
+            ring = Ring(at.delay, every(u4, at.ring, 1, 1), every(f8, at.ring_reward, 1, 1), run, runs, binary)
+            ended = play_ring(policy, game, state, ring, sink)
+            for arm in range(arms):
+                sink.observed[arm] = observed[arm]
+        else:
+            slots, buckets = at.slots, at.levels << at.bits
+            flight = air.Flight(
+                at.bits,
+                at.levels,
+                every(i8, at.above + run, 3, runs),
+                every(u4, at.last + run, buckets + 1, runs),
+                every(u4, at.next + run, slots, runs),
+                every(u4, at.arm + run, slots, runs),
+                every(u4, at.rank + run, slots, runs),
+                every(u4, at.pulled_at + run, slots, runs),
+                every(u4, at.due + run, slots, runs),
+                every(f8, at.reward + run, slots, runs),
+            )
+            ended = play_wheel(policy, game, state, flight, sink)
+        f8[at.final + run] = regret_of(game.gap, state) if ended == FINISHED else np.nan
+        for arm in range(arms):
+            i4[at.out_pulls + run * arms + arm] = pulls[arm]
 
-    return cuda.jit(play, lto=False)
+    with kept_in(folder, "numba.cuda.core.config") as kept:
+        return cuda.jit(play, lto=False, cache=kept)

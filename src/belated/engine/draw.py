@@ -43,11 +43,18 @@ def last_at_most(table: Any, start: Any, size: Any, x: Any) -> Any:
 
 
 @inner
+def draw_binary(laws: Laws, row: Any, z: Any) -> Any:
+    """Whether the reward of the pull whose word is ``z`` is 1, where it is 0 or 1: uniform(z) < mean, in whole
+    numbers."""
+    return np.int64(z >> _12) < laws.lo[row]
+
+
+@inner
 def draw_reward(laws: Laws, row: Any, z: Any) -> Any:
     """The reward of the pull whose word is ``z``."""
     kind = laws.kind[row]
     if kind == BERNOULLI:
-        return _bernoulli(laws.lo[row], z)
+        return 1.0 if draw_binary(laws, row, z) else 0.0
     if kind == CONSTANT:
         return laws.a[row]
     if kind == SPREAD:
@@ -64,16 +71,10 @@ def draw_rewards(laws: Laws, row: Any, words: Any, rewards: Any) -> None:
     """The rewards of pulls from their words."""
     if laws.kind[row] == BERNOULLI:
         for place in range(words.shape[0]):
-            rewards[place] = _bernoulli(laws.lo[row], words[place])
+            rewards[place] = 1.0 if draw_binary(laws, row, words[place]) else 0.0
     else:
         for place in range(words.shape[0]):
             rewards[place] = draw_reward(laws, row, words[place])
-
-
-@inner
-def _bernoulli(below: Any, z: Any) -> Any:
-    """Whether uniform(z) < mean, in whole numbers."""
-    return 1.0 if np.int64(z >> _12) < below else 0.0
 
 
 @inner

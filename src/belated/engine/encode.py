@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.laws import BEYOND, Laws, LawsBuilder
+from belated.engine.laws import BERNOULLI, BEYOND, FIXED, Laws, LawsBuilder
 from belated.problem import Problem
 
 
@@ -18,6 +18,19 @@ class Board(NamedTuple):
     laws: Laws
     longest: int  # of all delays that come
     gaps: npt.NDArray[np.float64]  # (problems, K)
+
+    def common_delay(self, horizon: int) -> int:
+        """The one fixed delay of all arms of all problems, if that is what they have and it is below the horizon; or
+        -1."""
+        half = self.gaps.size  # delays follow rewards
+        kinds, delays = self.laws.kind[half : 2 * half], self.laws.lo[half : 2 * half]
+        same = bool((kinds == FIXED).all() and (delays == delays[0]).all())
+        return int(delays[0]) if same and int(delays[0]) < horizon else -1
+
+    @property
+    def binary(self) -> bool:
+        """Whether every reward is 0 or 1."""
+        return bool((self.laws.kind[: self.gaps.size] == BERNOULLI).all())
 
 
 def board(problems: Sequence[Problem], horizon: int) -> Board:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine import flight as air
+from belated.engine.game import BAD_ARM, FINISHED, NO_ROOM, STOPPED, STRIDE, regret_of
 from belated.engine.laws import NEVER
 from belated.engine.stock import Stock, begins_batch, draw_batch, empty, lose_all, lost, place_of
 from belated.forms import hooks
@@ -42,13 +43,6 @@ class Outcome(NamedTuple):
     eliminated_at: npt.NDArray[np.int32]  # (runs, K)
 
 
-FINISHED, NO_ROOM, STOPPED, BAD_ARM = range(4)
-"""Why :func:`play` returned."""
-
-STRIDE = 2**20 - 1
-"""A span ends at the latest where a round's number has all of these bits, so that the stop sign is looked at."""
-
-
 def play(
     policy: Any, setting: Setting, outcome: Outcome, state: State, flight: air.Flight, stock: Stock, place: Any
 ) -> Any:
@@ -68,7 +62,7 @@ def play(
             return STOPPED
         if status != FINISHED:
             return status
-        outcome.final[run] = _regret(setting.gap[run if setting.gap.shape[0] > 1 else 0], state)
+        outcome.final[run] = regret_of(setting.gap[run if setting.gap.shape[0] > 1 else 0], state)
         for arm in range(state.arms):
             outcome.pulls[run, arm] = state.pulls[arm]
             outcome.observed[run, arm] = np.int64(state.observed[arm])
@@ -117,7 +111,7 @@ def _go_on(
             _settle(setting, outcome, state, stock, only, run, now, checkpoint)
             return FINISHED
         if checkpoint < points and until == setting.checkpoint[checkpoint]:
-            outcome.curve[run, checkpoint] = _regret(setting.gap[problem], state)
+            outcome.curve[run, checkpoint] = regret_of(setting.gap[problem], state)
             checkpoint += 1
         if setting.stop[0] != 0:
             return STOPPED
@@ -179,7 +173,7 @@ def _settle(
     _count_rest(setting, state, stock, arm, run, now)
     for point in range(checkpoint, setting.checkpoint.shape[0]):
         state.pulls[arm] = before + (setting.checkpoint[point] - (now - 1))
-        outcome.curve[run, point] = _regret(setting.gap[problem], state)
+        outcome.curve[run, point] = regret_of(setting.gap[problem], state)
     state.pulls[arm] = before + (setting.horizon - (now - 1))
 
 
@@ -226,12 +220,3 @@ def _deliver(policy: Any, state: State, flight: air.Flight, now: Any) -> None:
         hooks.record_answer(policy, state, arm, flight.reward[slot], rank, pulled_at, now)
         if slot == last:
             break
-
-
-@inner
-def _regret(gap: Any, state: State) -> Any:
-    """The pseudo-regret so far: gaps times pulls."""
-    regret = 0.0
-    for arm in range(state.arms):
-        regret += gap[arm] * state.pulls[arm]
-    return regret

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.cuda import Room, Rows, Sizes, device, kernel_for, unfused
+from belated.engine.cuda import device, exactly, kernel_for
+from belated.engine.encode import Board
 from belated.engine.episode import Outcome
-from belated.engine.laws import BERNOULLI, FIXED, Laws
+from belated.engine.layout import THREADS, Launch, bytes_of_thread, planned
 from belated.engine.runner import Chunk, Plan
+from belated.errors import InvalidParameter
 from belated.forms.base import Policy
-from belated.forms.calls import no_such_arm
-from belated.forms.state import REGISTERS, Shape
-from belated.rng import seed_words
+from belated.forms.calls import code_folder, no_such_arm
 
-SHARED_BYTES = 48 * 1024
-"""Shared memory of a block at the most; more would have to be asked for."""
-MEMORY_SHARE = 0.6
-"""Of the free memory, how much a launch may take."""
-MOST_RUNS = 1 << 18
+MEMORY_SHARE = 0.125
+"""Of the free memory, how much the launches of a chunk may take; several chunks are on the device at a time."""
+MOST_RUNS = 1 << 16
 """Runs of a launch at the most."""
-WHEEL_BITS = 8
-"""log2 of the buckets of a level of the wheel."""
-THREADS = 32
-"""Of a block: few, so that shared memory is used up evenly."""
+SMALLEST = 1 << 22
+"""Memory is taken in sizes that are powers of two from this on, so that it can be used again."""
+VIEWS = (np.float64, np.int64, np.uint64, np.int32, np.uint32)
+"""The types of number that the kernel sees the memory as, in the order of its arguments."""
+
+
+class Room(NamedTuple):
+    """Memory that launches use one after the other, with a stream of their own."""
+
+    stream: Any
+    bytes: Any  # the device's memory
+    views: tuple[Any, ...]  # the same as each type of number
+    back: npt.NDArray[np.uint8]  # the host's memory that results are copied to
 
 
 def check_available() -> None:
@@ -35,118 +43,105 @@ def check_available() -> None:
     device()
 
 
-def launch_runs(chunk: Chunk, plan: Plan) -> int:
-    """How many runs of a problem fit into a launch."""
-    laws, longest, gaps = chunk.board
+def launch_runs(policies: Sequence[Policy], board: Board, plan: Plan, step: int) -> int:
+    """How many runs of such a problem go into one launch of all policies: a multiple of ``step``."""
     free, _ = device().current_context().get_memory_info()
-    line = _line(laws, gaps.size, plan.horizon)
-    bits, levels = _wheel(longest, plan.horizon)
-    slots = 12 * (1 << line.bit_length()) if line >= 0 else 32 * ((levels + 2 << bits) + (levels > 1) * plan.horizon)
-    each = 8 * plan.checkpoints.size + 160 * (gaps.shape[1] + 2) + slots
-    return max(THREADS, min(MOST_RUNS, int(free * MEMORY_SHARE / each)))
-
-
-def run_on_device(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outcome]:
-    """The outcome of each policy on the chunk's runs, played on the device."""
-    laws, longest, gaps = chunk.board
-    return [_run_policy(policy, laws, longest, gaps, chunk, plan) for policy in policies]
-
-
-def _run_policy(
-    policy: Policy, laws: Laws, longest: int, gaps: npt.NDArray[np.float64], chunk: Chunk, plan: Plan
-) -> Outcome:
-    cuda = device()
-    arms, runs, points = gaps.shape[1], chunk.runs, plan.checkpoints.size
-    shape = policy.shape()
-    line = _line(laws, gaps.size, plan.horizon)
-    binary = bool((laws.kind[: gaps.size] == BERNOULLI).all())
-    scores = arms + 2 if shape.scored else 0
-    bytes_of_thread = 8 * (arms + 1 + scores + REGISTERS) + 8 * (arms + 1)
-    shared = bytes_of_thread * THREADS <= SHARED_BYTES
-    sizes = Sizes(arms, line, binary, shared, scores, arms if shape.eliminates else 0)
-    bits, levels = _wheel(longest, plan.horizon) if line < 0 else (3, 1)
-    room = _room(cuda, sizes, shape, runs, bits, levels, plan.horizon, line)
-    rows = Rows(
-        cuda.device_array((points, runs)),
-        cuda.device_array(runs),
-        cuda.device_array((arms, runs), np.int32),
-        cuda.to_device(np.zeros((arms, runs), np.int32)),
-        cuda.to_device(np.zeros((arms, runs), np.int32)),
-        cuda.device_array((arms, runs), np.int32),
-        cuda.to_device(np.zeros(1, np.int32)),
+    small, large = (
+        sum(planned(policy, Chunk(0, runs, board), plan).region.bytes for policy in policies)
+        for runs in (step, 2 * step)
     )
-    parameters = policy.parameters(arms)
-    parameters = parameters._replace(table=cuda.to_device(np.zeros(0)))
-    kernel = kernel_for(sizes, bits, levels, THREADS)
-    dynamic = bytes_of_thread * THREADS if shared else 0
-    with unfused():
-        kernel[-(-runs // THREADS), THREADS, 0, dynamic](
-            parameters,
-            Laws(*(cuda.to_device(part) for part in laws)),
-            cuda.to_device(gaps),
-            cuda.to_device(plan.checkpoints),
-            cuda.to_device(seed_words(plan.seed)),
-            plan.horizon,
-            chunk.first,
-            room,
-            rows,
+    if small > free * MEMORY_SHARE:
+        raise InvalidParameter(
+            f"the device has {free / 1e9:.1f} GB of free memory, and {step} runs of this horizon with such delays take "
+            f"{small / 1e9:.1f} GB of it at a time; use device='cpu'."
         )
-        cuda.synchronize()
-    if rows.bad.copy_to_host()[0]:
-        raise no_such_arm(policy, arms)
-    host = {name: np.ascontiguousarray(getattr(rows, name).copy_to_host().T) for name in Outcome._fields}
-    return Outcome(**host)
+    steps = 1 + int((free * MEMORY_SHARE - small) / max(large - small, 1))
+    return step * max(min(steps, MOST_RUNS // step), 1)
 
 
-def _line(laws: Laws, half: int, horizon: int) -> int:
-    """The one fixed delay of all arms of all problems, if that is what they have."""
-    kinds, delays = laws.kind[half : 2 * half], laws.lo[half : 2 * half]
-    same = bool((kinds == FIXED).all()) and bool((delays == delays[0]).all()) and int(delays[0]) < horizon
-    return int(delays[0]) if same else -1
+@contextmanager
+def played_on_device(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> Iterator[list[Outcome]]:
+    """The outcome of each policy on the chunk's runs, all played on the device at the same time. They lie in memory
+    that others use after this context."""
+    launches = [planned(policy, chunk, plan) for policy in policies]
+    rooms: list[Room] = []
+    try:
+        for launch in launches:
+            rooms.append(_start(launch))  # noqa: PERF401  (one may fail)
+        yield [_finish(launch, room) for launch, room in zip(launches, rooms, strict=True)]
+    finally:
+        for room in rooms:
+            room.stream.synchronize()
+        with _lending:
+            _spare.extend(rooms)
 
 
-def _levels(horizon: int) -> int:
-    return -(-horizon.bit_length() // WHEEL_BITS)
+_lending = threading.Lock()
+_spare: list[Room] = []
+"""Memory that is there already."""
 
 
-def _wheel(longest: int, horizon: int) -> tuple[int, int]:
-    """(bits, levels) of the wheel."""
-    bits = max(min(longest, horizon).bit_length(), 3)
-    return (bits, 1) if bits <= WHEEL_BITS + 2 else (WHEEL_BITS, _levels(horizon))
+def _borrowed(size: int, back: int) -> Room:
+    """Memory of at least these many bytes: the smallest that is there, or new."""
+    with _lending:
+        fitting = [room for room in _spare if room.bytes.size >= size and room.back.size >= back]
+        if fitting:
+            room = min(fitting, key=lambda one: int(one.bytes.size))
+            _spare.remove(room)
+            return room
+    try:
+        return _new_room(size, back)
+    except Exception as error:  # numba's has no class of its own
+        if "MEMORY" not in str(error).upper():
+            raise
+        with _lending:
+            _spare.clear()
+        return _new_room(size, back)
 
 
-def _room(cuda: Any, sizes: Sizes, shape: Shape, runs: int, bits: int, levels: int, horizon: int, line: int) -> Room:
-    arms = sizes.arms
-    leaves = 1 << (arms - 1).bit_length() if shape.scored and arms >= shape.tree_from else 0
-    here = 0 if sizes.shared else 1
-    buckets = levels << bits if line < 0 else 0
-    above = horizon + (1 << bits) if levels > 1 else 0
-    slots = buckets + 1 + (1 << bits) + above if line < 0 else 0
-    ring = 1 << int(line).bit_length() if line >= 0 else 1
+def _new_room(size: int, back: int) -> Room:
+    cuda = device()
+    size, back = (1 << max(number - 1, SMALLEST - 1).bit_length() for number in (size, back))
+    whole = cuda.device_array(size, np.uint8)
+    return Room(cuda.stream(), whole, tuple(whole.view(kind) for kind in VIEWS), cuda.pinned_array(back, np.uint8))
 
-    def array(*dims: int, kind: Any = np.float64) -> Any:
-        return cuda.device_array((*dims, runs if math.prod(dims) else 1), kind)
 
-    return Room(
-        total=array(here * (arms + 1)),
-        score=array(here * sizes.scores),
-        pulls=array(here * (arms + 1), kind=np.int32),
-        observed=array(here * (arms + 1), kind=np.int32),
-        register=array(here * REGISTERS, kind=np.int64),
-        winner=array(leaves, kind=np.uint32),
-        active=array(sizes.listed, kind=np.uint32),
-        sweep=array(sizes.listed, kind=np.uint32),
-        eliminated_at=array(arms, kind=np.int64),
-        memory=array(arms + 1, shape.memory),
-        key=array(2, kind=np.uint64),
-        ring_arm=array(ring, kind=np.uint32),
-        ring_reward=array(ring if line >= 0 and not sizes.binary else 0),
-        above=array(3, kind=np.int64),
-        last=array(buckets + 1, kind=np.uint32),
-        next=array(slots, kind=np.uint32),
-        arm=array(slots, kind=np.uint32),
-        rank=array(slots, kind=np.uint32),
-        pulled_at=array(slots, kind=np.uint32),
-        due=array(slots if levels > 1 else 0, kind=np.uint32),
-        reward=array(slots),
+def _start(launch: Launch) -> Room:
+    """Copy, launch and copy back, without waiting."""
+    places, numbers, kind = launch.region.places, launch.numbers, launch.kind
+    first, start, end = places["total"][0], places["curve"][0], launch.region.bytes
+    room = _borrowed(end, max(first, end - start))
+    for name, array in launch.given.items():
+        place = places[name][0]
+        room.back[place : place + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    room.bytes[:first].copy_to_device(room.back[:first], stream=room.stream)
+    policy = launch.policy.parameters(numbers.arms)._replace(table=())
+    shared = bytes_of_thread(kind, numbers.arms) * THREADS if kind.shared else 0
+    kernel = kernel_for(kind, code_folder(type(launch.policy)))
+    with exactly():
+        kernel[-(-numbers.runs // THREADS), THREADS, room.stream, shared](policy, numbers, *room.views)
+    room.bytes[start:end].copy_to_host(room.back[: end - start], stream=room.stream)
+    return room
+
+
+def _finish(launch: Launch, room: Room) -> Outcome:
+    room.stream.synchronize()
+    places = launch.region.places
+    first = places["curve"][0]
+
+    def array(name: str) -> npt.NDArray[Any]:
+        place, kind, shape = places[name]
+        size = int(np.prod(shape)) * np.dtype(kind).itemsize
+        found: npt.NDArray[Any] = room.back[place - first : place - first + size].view(kind).reshape(shape)
+        return found
+
+    if np.isnan(array("final")).any():
+        raise no_such_arm(launch.policy, launch.numbers.arms)
+    return Outcome(
+        curve=array("curve"),
+        final=array("final"),
+        pulls=array("out_pulls"),
+        observed=array("out_observed"),
+        lost=array("lost"),
+        eliminated_at=array("eliminated_at"),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,10 @@ import numpy.typing as npt
 from belated.engine import flight as air
 from belated.engine import stock as draws
 from belated.engine.encode import Board
-from belated.engine.episode import BAD_ARM, NO_ROOM, STOPPED, Outcome, Setting, play
-from belated.engine.laws import FIXED, Laws
+from belated.engine.episode import Outcome, Setting, play
+from belated.engine.game import BAD_ARM, NO_ROOM, STOPPED
+from belated.engine.laws import FIXED
+from belated.engine.ring import play_rings
 from belated.errors import InvalidParameter
 from belated.forms.base import Policy
 from belated.forms.calls import entry_for, no_such_arm, with_table
@@ -22,6 +25,8 @@ from belated.rng import seed_words
 
 TABULATED = 1 << 16
 """Counts up to which a policy's bonus is looked up."""
+LONGEST_RING = 1 << 20
+"""Longer delays wait in the wheel."""
 
 
 @dataclass(frozen=True)
@@ -45,22 +50,27 @@ class Plan:
 
 def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outcome] | None:
     """The outcome of each policy on the chunk's runs, or None if the simulation was stopped."""
-    laws, longest, gaps = chunk.board
+    laws, _, gaps = chunk.board
     half = gaps.size  # delays follow rewards
     fixed = np.where(laws.kind[half : 2 * half] == FIXED, laws.lo[half : 2 * half], -1)
     setting = Setting(fixed, gaps, plan.checkpoints, seed_words(plan.seed), plan.horizon, chunk.first, plan.stop)
+    play_it = _play_ring if 0 <= chunk.board.common_delay(plan.horizon) < LONGEST_RING and chunk.board.binary else _play
     outcomes = []
     for policy in policies:
-        outcome = _run_policy(policy, laws, setting, chunk.runs, longest)
-        if outcome is None:
+        outcome = _outcome(chunk.runs, setting)
+        with quietly():
+            status = play_it(policy, chunk, setting, outcome)
+        if status == BAD_ARM:
+            raise no_such_arm(policy, gaps.shape[1])
+        if status == STOPPED:
             return None
         outcomes.append(outcome)
     return outcomes
 
 
-def _run_policy(policy: Policy, laws: Laws, setting: Setting, runs: int, longest: int) -> Outcome | None:
+def _outcome(runs: int, setting: Setting) -> Outcome:
     arms = setting.gap.shape[1]
-    outcome = Outcome(
+    return Outcome(
         curve=np.zeros((runs, setting.checkpoint.size)),
         final=np.zeros(runs),
         pulls=np.zeros((runs, arms), np.int32),
@@ -68,24 +78,40 @@ def _run_policy(policy: Policy, laws: Laws, setting: Setting, runs: int, longest
         lost=np.zeros((runs, arms), np.int32),
         eliminated_at=np.zeros((runs, arms), np.int32),
     )
-    state = allocate(arms, policy.shape())
-    flight = air.allocate(longest, setting.horizon)
-    stock, _source = draws.allocate(laws, arms, setting.horizon)  # the source lives as long as the stock is used
+
+
+def _play(policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome) -> int:
+    """Play a chunk whatever its laws are."""
+    arms, horizon = setting.gap.shape[1], setting.horizon
+    state = allocate(arms, policy.shape())[0]
+    flight = air.allocate(chunk.board.longest, horizon)
+    stock, _source = draws.allocate(chunk.board.laws, arms, horizon)  # the source lives as long as the stock is used
     place = np.zeros(3, np.int64)
-    play_it = entry_for(play, type(policy))
-    with quietly():
-        parameters = with_table(policy, arms, min(setting.horizon, TABULATED) + 1)
-        while True:
-            try:
-                status = play_it(parameters, setting, outcome, state, flight, stock, place)
-            except CompileError as error:
-                reason = str(error).strip().splitlines()
-                raise InvalidParameter(
-                    f"{type(policy).__name__} cannot be compiled: {reason[-1] if reason else error!r} "
-                    "Its static methods may use numbers, arrays and functions that numba knows."
-                ) from error
-            if status == BAD_ARM:
-                raise no_such_arm(policy, arms)
-            if status != NO_ROOM:
-                return None if status == STOPPED else outcome
-            flight = air.grown(flight)
+    parameters = with_table(policy, arms, min(horizon, TABULATED) + 1)
+    while True:
+        status = _call(play, policy, parameters, setting, outcome, state, flight, stock, place)
+        if status != NO_ROOM:
+            return status
+        flight = air.grown(flight)
+
+
+def _play_ring(policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome) -> int:
+    """Play a chunk whose arms all have the same fixed delay, and rewards 0 or 1."""
+    arms, horizon = setting.gap.shape[1], setting.horizon
+    ring = chunk.board.common_delay(horizon) + 1
+    state, (places, ahead) = allocate(arms, policy.shape(), (np.uint32, (ring,)), (np.uint64, (arms,)))
+    parameters = with_table(policy, arms, min(horizon, TABULATED) + 1)
+    batch = draws.batch_bits(arms, horizon)
+    return _call(play_rings, policy, parameters, setting, chunk.board.laws, outcome, state, places, ahead, batch)
+
+
+def _call(function: Callable[..., Any], policy: Policy, *arguments: Any) -> int:
+    """Call a function compiled for the policy."""
+    try:
+        return int(entry_for(function, type(policy))(*arguments))
+    except CompileError as error:
+        reason = str(error).strip().splitlines()
+        raise InvalidParameter(
+            f"{type(policy).__name__} cannot be compiled: {reason[-1] if reason else error!r} "
+            "Its static methods may use numbers, arrays and functions that numba knows."
+        ) from error

@@ -53,10 +53,15 @@ class Stock(NamedTuple):
     source: Any  # for :func:`draw_batch`: where the source is or, in plain Python, the source
 
 
+def batch_bits(arms: int, horizon: int) -> int:
+    """log2 of the batches that a run of this length makes worthwhile."""
+    return min(max((horizon // (WASTE * arms)).bit_length() - 1, 0), LARGEST)
+
+
 def allocate(laws: Laws, arms: int, horizon: int) -> tuple[Stock, Source]:
     """Room for batches as large as a run of this length makes worthwhile; the source must be kept as long as the
     stock."""
-    bits = min(max((horizon // (WASTE * arms)).bit_length() - 1, 0), LARGEST)
+    bits = batch_bits(arms, horizon)
     size = 1 << bits
     stored = np.zeros(arms * size), np.zeros(arms * size, np.int32), np.zeros(arms, np.int64)
     scratch = Scratch(

@@ -33,6 +33,8 @@ class Policy(Declared, ABC):
     """The rule in one line, for ``belated policies``."""
     memory: ClassVar[int] = 0
     """How many numbers of its own the policy keeps for each arm."""
+    reads_pulls: ClassVar[bool] = True
+    """Whether the index, or the bounds, of an arm depend on its pulls; False if on its answers alone."""
 
     Parameters: ClassVar[Any]
 

@@ -17,7 +17,7 @@ from belated.errors import InvalidParameter
 from belated.forms import hooks
 from belated.forms.base import Policy
 from belated.forms.state import State, reset, view
-from belated.kernel import entry, inner, private_entry
+from belated.kernel import cache_folder, entry, inner, private_entry, private_folder
 from belated.rng import run_key
 
 _shared = cache(entry)
@@ -37,6 +37,12 @@ def _entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[.
         shared: Callable[..., Any] = _shared(function)
         return shared
     return private_entry(function, *sources_of(policy))
+
+
+def code_folder(policy: type[Policy]) -> Path | None:
+    """Where compiled code of a policy is kept; that from outside the package has a folder that knows its sources."""
+    inside = policy.__module__.startswith("belated.policies.")
+    return cache_folder() if inside else private_folder(*sources_of(policy))
 
 
 def sources_of(policy: type[Policy]) -> tuple[set[str], set[str]]:

@@ -3,7 +3,11 @@
 Sweep over the arms of the present phase, each once, in index order. After a sweep, drop from the phase the arms that
 have had enough; when none is left in it, eliminate every active arm whose upper bound is below the largest lower bound
 of an active arm, and begin the next phase with the arms that remain. When one arm remains, the rest of the run is
-known."""
+known.
+
+Bounds are computed when they are compared. Where the state has room for them (on a GPU, of a policy whose sweeps all
+end with an elimination) they are kept instead and brought up to date when an arm is pulled or answered, as an index is:
+the threads of a warp, which end their sweeps in different rounds, do not wait for each other's formulas."""
 
 from __future__ import annotations
 
@@ -13,13 +17,16 @@ from typing import Any
 import numpy as np
 
 from belated.forms import hooks
-from belated.forms.base import Policy
+from belated.forms.base import Policy, blind
 from belated.forms.state import Shape, State, view
-from belated.kernel import inner
+from belated.kernel import inner, where_array
 
 GONE, DONE, CURSOR, PHASE = range(4)
 """Registers: arms eliminated; arms of the phase that have had enough; place in the sweep; number of phases before this
 one."""
+
+ONE = np.uint32(1)
+"""Arms are counted in unsigned numbers, and in loops without a range: a GPU's compiler makes half the code of them."""
 
 
 @inner
@@ -27,22 +34,26 @@ def end_sweep(policy: Any, state: State, now: Any) -> None:
     """Between two sweeps: drop arms that had enough from the phase; if none is left, eliminate and begin the next
     phase."""
     arms = state.arms
-    swept = arms - state.register[DONE]
-    kept = 0
+    swept = np.uint32(arms - state.register[DONE])
+    kept = np.uint32(0)
     phase = state.register[PHASE] + 1
-    for place in range(swept):
+    place = np.uint32(0)
+    while place < swept:
         arm = state.sweep[place]
         if not hooks.enough(policy, view(state, arm, now), phase):
             state.sweep[kept] = arm
-            kept += 1
+            kept += ONE
+        place += ONE
     if kept == 0:
-        before = arms - state.register[GONE]
+        before = np.uint32(arms - state.register[GONE])
         kept = eliminate(policy, state, now)
         state.register[GONE] = arms - kept
         state.register[PHASE] = phase
         if kept < before or swept < before:  # else the last sweep went over these very arms
-            for place in range(kept):
+            place = np.uint32(0)
+            while place < kept:
                 state.sweep[place] = state.active[place]
+                place += ONE
     state.register[DONE] = arms - kept
     state.register[CURSOR] = 0
 
@@ -50,34 +61,66 @@ def end_sweep(policy: Any, state: State, now: Any) -> None:
 @inner
 def eliminate(policy: Any, state: State, now: Any) -> Any:
     """Remove the active arms whose upper bound is below the largest lower bound; how many remain."""
-    active = state.arms - state.register[GONE]
+    active = np.uint32(state.arms - state.register[GONE])
     bar = -np.inf
     lowest = np.inf
-    for place in range(active):
-        seen = view(state, state.active[place], now)
-        bar = max(bar, hooks.lower(policy, seen))
-        lowest = min(lowest, hooks.upper(policy, seen))
+    place = np.uint32(0)
+    while place < active:
+        low, high = bounds_of(policy, state, state.active[place], now)
+        bar = low if low > bar else bar
+        lowest = high if high < lowest else lowest
+        place += ONE
     if not lowest < bar:
         return active
-    kept = 0
-    for place in range(active):
+    kept = np.uint32(0)
+    place = np.uint32(0)
+    while place < active:
         arm = state.active[place]
-        if hooks.upper(policy, view(state, arm, now)) < bar:
+        _, high = bounds_of(policy, state, arm, now)
+        if high < bar:
             state.eliminated_at[arm] = now
         else:
             state.active[kept] = arm
-            kept += 1
+            kept += ONE
+        place += ONE
     return kept
+
+
+def _computed_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """(lower, upper) bound of an arm."""
+    seen = view(state, arm, now)
+    return hooks.lower(policy, seen), hooks.upper(policy, seen)
+
+
+def _kept_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    return state.floor[arm], state.score[arm]
+
+
+def _keep_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """Compute the bounds of an arm anew."""
+    seen = view(state, arm, now)
+    state.floor[arm] = hooks.lower(policy, seen)
+    state.score[arm] = hooks.upper(policy, seen)
+
+
+def _keep_nothing(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    pass
+
+
+bounds_of = where_array("floor", _kept_bounds, _computed_bounds)
+keep_bounds = where_array("floor", _keep_bounds, _keep_nothing)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EliminationPolicy(Policy):
     """A policy that is two bounds, :meth:`lower` and :meth:`upper`, and a rule for when an arm has had :meth:`enough`
-    of a phase."""
+    of a phase.
+
+    The bounds depend on what a pull or an answer of the arm changes, and on nothing else."""
 
     @classmethod
     def shape(cls) -> Shape:
-        return Shape(eliminates=True, memory=cls.memory)
+        return Shape(eliminates=True, bounded=cls.enough is EliminationPolicy.enough, memory=cls.memory)
 
     @staticmethod
     def enough(policy: Any, arm: Any, phase: Any) -> Any:
@@ -97,3 +140,13 @@ class EliminationPolicy(Policy):
         if state.register[GONE] == state.arms - 1:
             return np.int64(state.active[0])
         return np.int64(-1)
+
+    @staticmethod
+    def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        if rank == 0 or hooks.reads_pulls(policy):
+            keep_bounds(policy, state, arm, now)
+
+    @staticmethod
+    @blind
+    def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        keep_bounds(policy, state, arm, now)

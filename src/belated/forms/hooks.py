@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from belated.forms.state import Arm, State
-from belated.kernel import declared, dispatched, inner
+from belated.kernel import declared, dispatched, inner, where_array
 
 
 @dispatched
@@ -68,7 +68,7 @@ def index(policy: Any, arm: Arm) -> Any:
 
 @declared
 def reads_pulls(policy: Any) -> Any:
-    """Index policies: whether ``index`` depends on anything that a pull alone changes."""
+    """Whether the index, or the bounds, depend on anything that a pull alone changes."""
 
 
 @dispatched
@@ -77,13 +77,19 @@ def bonus(policy: Any, x: Any) -> Any:
     radius."""
 
 
-@inner
-def tabulated(policy: Any, x: Any) -> Any:
-    """``bonus`` at a count x, from ``policy.table`` where it reaches so far; to the bit the same."""
+def _looked_up(policy: Any, x: Any) -> Any:
+    """``bonus`` at a count x, from ``policy.table`` where there is one and it reaches so far; to the bit the same."""
     place = np.uint64(np.int64(x))  # a negative one is far beyond the table
     if place < np.uint64(policy.table.shape[0]):
         return policy.table[place]
     return bonus(policy, x)
+
+
+def _computed(policy: Any, x: Any) -> Any:
+    return bonus(policy, x)
+
+
+tabulated = where_array("table", _looked_up, _computed)
 
 
 @dispatched
@@ -119,6 +125,6 @@ def record_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Non
 def record_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> None:
     """Count an answer and tell the policy."""
     state.total[arm] += reward
-    state.observed[arm] += 1.0
+    state.observed[arm] += 1
     note_answer(policy, state, arm, reward, rank, pulled_at, now)
     answered(policy, state, arm, reward, rank, pulled_at, now)

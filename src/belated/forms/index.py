@@ -7,7 +7,7 @@ winner tree, so that a round costs O(log K); the bar is then NaN, which no index
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -57,17 +57,21 @@ def _change_leader(state: State, arm: Any, score: Any) -> None:
 @inner
 def _look_for_leader(state: State) -> None:
     """Find the largest score, the first of equals, and the second largest: the bar that the others do not pass."""
-    arms = state.arms
+    arms = np.uint32(state.arms)
     best = state.score[0]
     bar = -np.inf
-    leader = 0
-    for arm in range(1, arms):
+    leader = np.uint32(0)
+    arm = np.uint32(1)
+    while arm < arms:  # no range: a GPU's compiler makes half the code of it
         score = state.score[arm]
-        leader = arm if score > best else leader
-        bar = max(bar, min(score, best))
-        best = max(score, best)
+        above = score > best
+        second = best if above else score
+        leader = arm if above else leader
+        best = score if above else best
+        bar = second if second > bar else bar
+        arm += np.uint32(1)
     state.register[LEADER] = leader
-    state.score[arms + 1] = bar
+    state.score[arms + np.uint32(1)] = bar
 
 
 @inner
@@ -102,8 +106,6 @@ def _replay(state: State, arm: Any, score: Any) -> None:
 class IndexPolicy(Policy):
     """A policy that is one formula: override :meth:`index`, and ``reads_pulls`` if the index depends on answers
     alone."""
-
-    reads_pulls: ClassVar[bool] = True
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:

@@ -1,14 +1,14 @@
 """What a policy knows in one run: the same layout in the simulator and in a live bandit.
 
-Formulas see counts as float64, exact up to 2^53.
-Row K of ``observed``, ``total`` and ``score`` is nobody's: an arm that was never there. An answer may be told to it
-where there is none to tell, so that no branch depends on whether there is; its sum is -inf and stays so, and no index
-of the package's is then above that of an arm.
-Numbers of arms are unsigned 32-bit: compiled code then needs no test for negative places, and mixed with signed numbers
-they stay whole."""
+Formulas see counts and sums as float64, exact up to 2^53; on a GPU they may be kept as small whole numbers. Rows from K
+on of ``observed``, ``total`` and ``score`` are nobody's: an arm that was never there. An answer may be told to it where
+there is none to tell, so that no branch depends on whether there is; its sum is -inf and stays so, and no index of the
+package's is then above that of an arm. Numbers of arms are unsigned 32-bit: compiled code then needs no test for
+negative places, and mixed with signed numbers they stay whole."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,11 @@ from belated.kernel import inner
 _NOT_ONE = -1e300
 """Nobody's count of answers: however often one is added, it stays below 1."""
 
+_CACHE_LINE, _PAGE, _VECTOR = 64, 4096, 8
+
+Wanted = tuple[Any, tuple[int, ...]]
+"""An array's type of number and shape."""
+
 REGISTERS = 4
 """How many whole numbers a form may keep beside the arms."""
 
@@ -27,10 +32,11 @@ class State(NamedTuple):
     """The state of K arms. Before round t it holds everything known by then and nothing else."""
 
     arms: int  # K
-    pulls: npt.NDArray[np.int64]  # (K + 1,) m: how often each arm was pulled
-    observed: npt.NDArray[np.float64]  # (K + 1,) n: how many of these pulls were answered
-    total: npt.NDArray[np.float64]  # (K + 1,) S: sum of the answers, in the order of their arrival
-    score: npt.NDArray[np.float64]  # (K + 2,) the cached index, +inf before the first pull; the bar. Or upper bounds
+    pulls: npt.NDArray[np.int64]  # (rows,) m: how often each arm was pulled
+    observed: npt.NDArray[np.float64]  # (rows,) n: how many of these pulls were answered
+    total: npt.NDArray[np.float64]  # (rows,) S: sum of the answers, in the order of their arrival
+    score: npt.NDArray[np.float64]  # (rows,) the cached index, +inf before the first pull; the bar. Or upper bounds
+    floor: Any  # (K + 1,) elimination: the lower bounds, where both are kept; else nothing
     winner: npt.NDArray[np.uint32]  # (leaves,) index policies with many arms: the winner tree, its root at 1
     active: npt.NDArray[np.uint32]  # (K,) elimination: the arms left, in index order
     sweep: npt.NDArray[np.uint32]  # (K,) elimination: the arms of the present sweep
@@ -58,27 +64,48 @@ class Shape(NamedTuple):
     scored: bool = False
     tree_from: int = 1 << 30  # a winner tree for at least this many arms
     eliminates: bool = False
+    bounded: bool = False  # both bounds of each arm may be kept
     memory: int = 0  # numbers of its own for each arm
 
 
-def allocate(arms: int, shape: Shape) -> State:
-    """Arrays of the right sizes; ``reset`` gives them their first values."""
+def allocate(arms: int, shape: Shape, *more: Wanted) -> tuple[State, list[npt.NDArray[Any]]]:
+    """The state, its arrays of the right sizes, and more arrays beside them; ``reset`` gives the state its first
+    values."""
     leaves = 1 << (arms - 1).bit_length() if shape.scored and arms >= shape.tree_from else 0
     listed = arms if shape.eliminates else 0
-    return State(
-        arms=arms,
-        pulls=np.zeros(arms + 1, np.int64),
-        observed=np.zeros(arms + 1),
-        total=np.zeros(arms + 1),
-        score=np.zeros(arms + 2 if shape.scored else 0),
-        winner=np.zeros(leaves, np.uint32),
-        active=np.zeros(listed, np.uint32),
-        sweep=np.zeros(listed, np.uint32),
-        eliminated_at=np.zeros(arms, np.int64),
-        register=np.zeros(REGISTERS, np.int64),
-        memory=np.zeros((arms + 1, shape.memory)),
-        key=np.zeros(2, np.uint64),
-    )
+    rows = -(-(arms + 2) // _VECTOR) * _VECTOR
+    wanted: dict[str, Wanted] = {
+        "pulls": (np.int64, (rows,)),
+        "observed": (np.float64, (rows,)),
+        "total": (np.float64, (rows,)),
+        "score": (np.float64, (rows if shape.scored else 0,)),
+        "winner": (np.uint32, (leaves,)),
+        "active": (np.uint32, (listed,)),
+        "sweep": (np.uint32, (listed,)),
+        "eliminated_at": (np.int64, (arms,)),
+        "register": (np.int64, (REGISTERS,)),
+        "memory": (np.float64, (arms + 1, shape.memory)),
+        "key": (np.uint64, (2,)),
+    }
+    arrays = side_by_side(*wanted.values(), *more)
+    state = State(arms=arms, floor=(), **dict(zip(wanted, arrays, strict=False)))
+    state.observed[arms:] = _NOT_ONE
+    state.total[arms:] = -np.inf
+    return state, arrays[len(wanted) :]
+
+
+def side_by_side(*wanted: Wanted) -> list[npt.NDArray[Any]]:
+    """Arrays of zeros in one block of memory, each of (type, shape). Where they are small, no two numbers of them have
+    the same place in a page, which a processor would at times take for the same number."""
+    sizes = [-(-math.prod(shape) * np.dtype(kind).itemsize // _CACHE_LINE) * _CACHE_LINE for kind, shape in wanted]
+    block = np.zeros(sum(sizes) + _PAGE, np.uint8)
+    start = -block.ctypes.data % _PAGE
+    arrays = []
+    for (kind, shape), size in zip(wanted, sizes, strict=True):
+        bytes_of = math.prod(shape) * np.dtype(kind).itemsize
+        arrays.append(block[start : start + bytes_of].view(kind).reshape(shape))
+        start += size
+    return arrays
 
 
 @inner
@@ -86,13 +113,11 @@ def reset(state: State) -> None:
     """The state before the first round; the key is left as it is."""
     for arm in range(state.arms):
         state.pulls[arm] = 0
-        state.observed[arm] = 0.0
-        state.total[arm] = 0.0
+        state.observed[arm] = 0
+        state.total[arm] = 0
         state.eliminated_at[arm] = -1
         for cell in range(state.memory.shape[1]):
             state.memory[arm, cell] = 0.0
-    state.observed[state.arms] = _NOT_ONE
-    state.total[state.arms] = -np.inf
     for arm in range(state.score.shape[0]):
         state.score[arm] = np.inf if arm != state.arms else -np.inf
     for place in range(state.register.shape[0]):
@@ -111,5 +136,5 @@ def reset(state: State) -> None:
 @inner
 def view(state: State, arm: Any, now: Any) -> Arm:
     """One arm as a formula sees it."""
-    counts = float(state.pulls[arm]), float(state.observed[arm])
-    return Arm(counts[0], counts[1], state.total[arm], arm, state.arms, now, state.memory)
+    pulls, observed, total = float(state.pulls[arm]), float(state.observed[arm]), float(state.total[arm])
+    return Arm(pulls, observed, total, arm, state.arms, now, state.memory)

@@ -29,3 +29,4 @@ class SuccessiveElimination(EliminationPolicy, ConfidencePolicy):
 
     label = "SE"
     formula = "sweep the active arms; drop i if S_i/n_i + sqrt(2c/n_i) < max_j S_j/n_j - sqrt(2c/n_j)"
+    reads_pulls = False

@@ -10,17 +10,22 @@ import numpy.typing as npt
 
 from belated.domains import ShapeNumber
 from belated.forms.base import NO_TABLE, Policy, policy
-from belated.forms.state import Arm, State
+from belated.forms.state import Arm, Shape, State
 from belated.kernel import inner
-from belated.numerics import beta_draw, normal_quantile
+from belated.numerics import beta_draw, beta_draw_straight, normal_quantile
 from belated.rng import word
+
+
+@inner
+def counts(policy: Any, observed: Any, total: Any) -> Any:
+    """The two numbers of an arm's posterior."""
+    return policy.successes + total, policy.failures + (observed - total)
 
 
 @inner
 def posterior(policy: Any, arm: Arm) -> Any:
     """Mean and standard deviation of an arm's posterior."""
-    a = policy.successes + arm.total
-    b = policy.failures + (arm.observed - arm.total)
+    a, b = counts(policy, arm.observed, arm.total)
     mean = a / (a + b)
     return mean, math.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
 
@@ -60,14 +65,23 @@ class ThompsonSampling(Policy):
     def constants(self, arms: int) -> tuple[float, ...]:
         return self.successes, self.failures
 
+    @classmethod
+    def shape(cls) -> Shape:
+        return Shape(scored=True)
+
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
+        key_a, key_b = state.key[0], state.key[1]
+        for arm in range(state.total.shape[0]):  # eight at once, where the processor can
+            a, b = counts(policy, state.observed[arm], state.total[arm])
+            state.score[arm] = beta_draw_straight(a, b, word(key_a, key_b, now, arm))
         best = -1.0
         chosen = 0
         for arm in range(state.arms):
-            a = policy.successes + state.total[arm]
-            b = policy.failures + (state.observed[arm] - state.total[arm])
-            draw = beta_draw(a, b, word(state.key[0], state.key[1], now, arm))
+            draw = state.score[arm]
+            if math.isnan(draw):
+                a, b = counts(policy, state.observed[arm], state.total[arm])
+                draw = beta_draw(a, b, word(key_a, key_b, now, arm))
             if draw > best:
                 best = draw
                 chosen = arm

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from belated.experiments import named
-from belated.figures import save_figure
 from belated.panels import draw, note, table
+from belated.report.drawing import save_figures
 from belated.report.markdown import markdown
 from belated.report.page import page
 from belated.report.summary import Summary, summed
@@ -23,19 +23,19 @@ __all__ = ["Summary", "summed", "write_report"]
 
 def write_report(out: Path, summary: Summary, outcomes: Sequence[Outcome]) -> Path:
     """Write ``out``/report: all of it, or nothing. The page's path."""
-    drawings: dict[str, bytes] = {}
-    notes: dict[str, str] = {}
+    pictures = {
+        named(outcome.experiment, picture): (picture, outcome.evidence)
+        for outcome in outcomes
+        for picture in outcome.experiment.figures
+    }
     with Stage(out) as stage:
-        for outcome in outcomes:
-            for picture in outcome.experiment.figures:
-                name = named(outcome.experiment, picture)
-                figure = draw(picture, outcome.evidence)
-                for kind in ("svg", "pdf", "png"):
-                    save_figure(figure, stage.path(f"report/figures/{name}.{kind}"))
-                drawings[name] = stage.path(f"report/figures/{name}.svg").read_bytes()
-                notes[name] = note(picture, outcome.evidence)
-                frame = table(picture, outcome.evidence).convert_dtypes()
-                frame.to_csv(stage.path(f"report/figures/{name}.csv"), index=False, lineterminator="\n")
+        folder = stage.inside("report/figures")
+        save_figures({name: draw(*pair) for name, pair in pictures.items()}, folder)
+        drawings = {name: (folder / f"{name}.svg").read_bytes() for name in pictures}
+        notes = {name: note(*pair) for name, pair in pictures.items()}
+        for name, pair in pictures.items():
+            frame = table(*pair).convert_dtypes()
+            frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
         texts = {
             "index.html": page(summary, outcomes, drawings, notes),
             "claims.md": markdown(summary, outcomes),

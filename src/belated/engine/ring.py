@@ -1,0 +1,172 @@
+"""Feedback that is all equally late: a ring, one answer a round.
+
+Where every arm of every problem has one and the same fixed delay, nothing has to be looked up: the answer of a round
+takes the place of the one that is told in it. It is :mod:`belated.engine.episode` to the bit. Processors play so where
+rewards are 0 or 1, which are drawn ahead, 64 pulls of an arm in one word; GPUs always."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from belated.engine.draw import draw_binary, draw_reward
+from belated.engine.episode import Outcome, Setting
+from belated.engine.game import BAD_ARM, FINISHED, ONE, STOPPED, STRIDE, Game, Sink, regret_of, settle
+from belated.engine.laws import Laws
+from belated.forms import hooks
+from belated.forms.state import State, reset
+from belated.kernel import inner, outlined, where_array
+from belated.rng import run_key, two_words, word
+
+
+class Ring(NamedTuple):
+    """Feedback on its way, all of it equally long: that of a round lies where the last of that place was read.
+
+    The rings of several runs may lie side by side: a run's places are ``apart`` from each other."""
+
+    delay: Any
+    arm: Any  # arm, or 2 arm + reward where every reward is 0 or 1
+    reward: Any
+    first: Any
+    apart: Any
+    binary: Any
+
+
+def _draw_now(game: Game, arm: Any, rank: Any) -> Any:
+    """The reward, 0 or 1, of an arm's pull number ``rank``."""
+    first, _ = two_words(game.key_a, game.key_b, arm, np.uint32(rank))
+    return np.uint32(draw_binary(game.laws, np.uint32(game.rewards + arm), first))
+
+
+def _draw_ahead(game: Game, arm: Any, rank: Any) -> Any:
+    place = np.uint64(rank) & np.uint64((1 << game.batch) - 1)
+    if place == 0:
+        below = game.laws.lo[np.uint32(game.rewards + arm)]
+        game.ahead[arm] = draw_bits(below, game.key_a, game.key_b, arm, rank, 1 << game.batch)
+    return np.uint32((game.ahead[arm] >> place) & np.uint64(1))
+
+
+@outlined
+def draw_bits(below: Any, key_a: Any, key_b: Any, arm: Any, rank: Any, count: Any) -> Any:
+    """The rewards, 0 or 1, of an arm's pulls from number ``rank`` on, the first in the lowest bit."""
+    bits = np.uint64(0)
+    for step in range(count):
+        z = word(key_a, key_b, arm, np.uint32(rank + step))
+        bits |= np.uint64(np.int64(z >> np.uint64(12)) < below) << np.uint64(step)
+    return bits
+
+
+draw_bit = where_array("ahead", _draw_ahead, _draw_now)
+
+
+@inner
+def play_ring(policy: Any, game: Game, state: State, ring: Ring, sink: Sink) -> Any:
+    """Play a run whose feedback waits in a ring; how it ended."""
+    horizon, delay = np.int32(game.horizon), np.int32(ring.delay)
+    points = np.uint32(game.checkpoint.shape[0])
+    beyond = ring.first + (delay + 1) * ring.apart
+    place = ring.first  # of this round
+    now = np.int32(1)
+    point = np.uint32(0)
+    coming, coming_reward = np.uint32(0), 0.0
+    only = np.int64(-1)
+    while now <= horizon:
+        until = np.int32(min(horizon, now | STRIDE, game.checkpoint[point] if point < points else horizon))
+        while now <= until:
+            answer, answer_reward = coming, coming_reward
+            following = place + ring.apart if place + ring.apart < beyond else ring.first
+            coming = ring.arm[following]  # early, as it takes long to come; that of no delay is not there yet
+            if not ring.binary:
+                coming_reward = ring.reward[following]
+            if now > delay + 1:
+                if ring.binary:
+                    _tell(policy, state, answer >> ONE, np.int32(answer & ONE), delay, now)
+                else:
+                    _tell(policy, state, answer, answer_reward, delay, now)
+            chosen = hooks.choose(policy, state, now)
+            only = np.int64(hooks.only_arm(policy, state))
+            if not hooks.is_trusted(policy) and (not hooks.is_arm(state, chosen) or only >= state.arms):
+                return BAD_ARM
+            if only >= 0:
+                break
+            arm = np.uint32(chosen)
+            rank = np.int64(state.pulls[arm])
+            sent, sent_reward = _send(game, ring, place, arm, rank)
+            coming = sent if delay == 0 else coming
+            coming_reward = sent_reward if delay == 0 else coming_reward
+            hooks.record_pull(policy, state, arm, rank, now)
+            place = following
+            now = np.int32(now + 1)
+        if only >= 0:
+            break
+        if point < points and until == game.checkpoint[point]:
+            sink.curve[point] = regret_of(game.gap, state)
+            point += ONE
+        if game.stop[0] != 0:
+            return STOPPED
+    if only < 0:
+        if horizon > delay:  # that of the last round
+            state.observed[coming >> ONE if ring.binary else coming] += 1
+    else:
+        _count_waiting(ring, state, place, now, horizon)
+        state.observed[np.uint32(only)] += max(horizon - delay - (now - 1), 0)
+        settle(game, state, sink, np.uint32(only), now, point)
+    return FINISHED
+
+
+@inner
+def _send(game: Game, ring: Ring, place: Any, arm: Any, rank: Any) -> Any:
+    """The answer of a pull goes into the ring; as it lies there."""
+    if ring.binary:
+        sent, reward = np.uint32((arm << ONE) | draw_bit(game, arm, rank)), 0.0
+    else:
+        first, _ = two_words(game.key_a, game.key_b, arm, rank)
+        sent, reward = arm, draw_reward(game.laws, np.uint32(game.rewards + arm), first)
+        ring.reward[place] = reward
+    ring.arm[place] = sent
+    return sent, reward
+
+
+@inner
+def _tell(policy: Any, state: State, arm: Any, reward: Any, delay: Any, now: Any) -> None:
+    """An answer comes out of the ring. Those of an arm come in the order of its pulls."""
+    rank = np.int64(state.observed[arm])
+    hooks.record_answer(policy, state, arm, reward, rank, np.int64(now - 1 - delay), now)
+
+
+@inner
+def _count_waiting(ring: Ring, state: State, place: Any, now: Any, horizon: Any) -> None:
+    """Count the answers of the pulls before round ``now``, which has this place, that come until the horizon."""
+    beyond = ring.first + (ring.delay + 1) * ring.apart
+    pulled = now - ring.delay
+    while pulled < now and pulled + ring.delay <= horizon:
+        place = place + ring.apart if place + ring.apart < beyond else ring.first
+        if pulled > 0:
+            state.observed[ring.arm[place] >> ONE if ring.binary else ring.arm[place]] += 1
+        pulled += 1
+
+
+def play_rings(
+    policy: Any, setting: Setting, laws: Laws, outcome: Outcome, state: State, places: Any, ahead: Any, batch: Any
+) -> Any:
+    """Play the runs of a chunk, one after the other; why it returned. The delay is that of the ring's places."""
+    problems, arms = setting.gap.shape
+    for run in range(outcome.pulls.shape[0]):
+        reset(state)
+        state.key[0], state.key[1] = run_key(setting.seed[2], setting.seed[3], setting.first + run)
+        key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
+        problem = run if problems > 1 else 0
+        row = problem * arms
+        gap, points, horizon = setting.gap[problem], setting.checkpoint, setting.horizon
+        game = Game(laws, gap, points, horizon, row, row, key_a, key_b, ahead, batch, setting.stop)
+        sink = Sink(outcome.curve[run], outcome.observed[run], outcome.lost[run])
+        ended = play_ring(policy, game, state, Ring(places.shape[0] - 1, places, state.score, 0, 1, True), sink)
+        if ended != FINISHED:
+            return ended
+        outcome.final[run] = regret_of(gap, state)
+        for arm in range(arms):
+            outcome.pulls[run, arm] = state.pulls[arm]
+            outcome.observed[run, arm] = np.int64(state.observed[arm])
+            outcome.eliminated_at[run, arm] = state.eliminated_at[arm]
+    return FINISHED
