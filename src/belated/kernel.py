@@ -39,6 +39,9 @@ _config: Any = numba.config
 JIT = not _config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``."""
 
+SIMULATED = bool(_config.ENABLE_CUDASIM)
+"""True under ``NUMBA_ENABLE_CUDASIM=1``: a GPU's threads are played by Python; needs ``NUMBA_DISABLE_JIT=1`` too."""
+
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _INLINE: Any = {**_OPTIONS, "forceinline": True}
 _INNER: Any = {**_INLINE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}

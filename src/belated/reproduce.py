@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from threading import Lock
+from types import TracebackType
+from typing import Self, TypeVar
 
 from belated.claims import Claim, Evidence, Judgement, Status
 from belated.errors import InvalidParameter, ReproductionInterrupted
@@ -16,16 +18,14 @@ from belated.manifest import Manifest
 from belated.progress import Progress
 from belated.result import Result
 from belated.rng import check_seed
-from belated.simulate import available_cores, check_device, rounds_of, simulate
+from belated.simulate import check_device, rounds_of, simulate
 from belated.store import Store
 from belated.study import Cell, Study
 
 T = TypeVar("T")
 
-CELLS_ON_DEVICE = 6
-"""Cells that a device plays at a time."""
-START_ON_DEVICE, ROUND_ON_DEVICE, ROUND_ON_CORE = 0.02, 2e-6, 1.5e-8
-"""Seconds, roughly: until a device begins, for a round of all runs there, for a round of one run on a core."""
+CELLS_ON_DEVICE, LONGEST_ON_DEVICE = 16, 300_000
+"""Cells that a device plays at a time, and the longest horizon of these."""
 
 
 @dataclass(frozen=True)
@@ -84,23 +84,22 @@ def reproduce(
     """Play experiments and judge their claims.
 
     A study's cells are played with as many runs as it declares; while one of its claims is undecided, with four times
-    as many, up to its most. Results go to ``out``/results and are used again by the next call (``fresh``: not).
-    ``device="cuda"`` has each cell played where it is sooner done, by the device or by the processor: the bits are the
-    same. ``fraction`` is that of all numbers of runs. ``watch`` is called on the way, ``done`` after each experiment.
-    Ctrl-C raises :class:`~belated.errors.ReproductionInterrupted` with the outcomes so far; what is finished stays on
-    disk."""
+    as many, up to its most. Results go to ``out``/results and are used again by the next call (``fresh``: not). With
+    ``device="cuda"`` the device and the processor share the cells among them: the bits are the same. ``fraction`` is
+    that of all numbers of runs. ``watch`` is called on the way, ``done`` after each experiment. Ctrl-C raises
+    :class:`~belated.errors.ReproductionInterrupted` with the outcomes so far; what is finished stays on disk."""
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0.0 < fraction <= 1.0:
         raise InvalidParameter(f"fraction is {fraction!r}; give a number above 0 and at most 1.")
     check_device(device)
     start = check_seed(seed)
     _make_folder(out)
-    player = _Player(Store(out / "results", fresh), start, workers, device, watch)
     outcomes: list[Outcome] = []
     try:
-        for experiment in experiments:
-            outcomes.append(player.play(experiment, float(fraction)))
-            if done is not None:
-                done(outcomes[-1])
+        with _Player(Store(out / "results", fresh), start, workers, device, watch) as player:
+            for outcome in player.play_all(experiments, float(fraction)):
+                outcomes.append(outcome)
+                if done is not None:
+                    done(outcome)
     except KeyboardInterrupt as error:
         count = len(outcomes)
         raise ReproductionInterrupted(
@@ -120,6 +119,34 @@ class _Player:
         self._workers = workers
         self._device = device
         self._watch = watch
+        self._pool = ThreadPoolExecutor(CELLS_ON_DEVICE)
+        self._cores = Lock()
+        self._stopped = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopped = True
+        self._pool.shutdown(cancel_futures=True)
+
+    def play_all(self, experiments: Iterable[Experiment], fraction: float) -> Iterator[Outcome]:
+        """The outcome of each experiment; a device plays all of them at a time."""
+        if self._device == "cpu":
+            yield from (self.play(experiment, fraction) for experiment in experiments)
+            return
+        wanted = list(experiments)
+        with ThreadPoolExecutor(max(len(wanted), 1)) as pool:
+            playing = [pool.submit(self.play, experiment, fraction) for experiment in wanted]
+            try:
+                for future in playing:
+                    yield future.result()
+            except BaseException:
+                self._stopped = True
+                pool.shutdown(cancel_futures=True)
+                raise
 
     def play(self, experiment: Experiment, fraction: float) -> Outcome:
         started = time.perf_counter()
@@ -166,6 +193,9 @@ class _Player:
         started = time.perf_counter()
 
         def play(number: int, device: str) -> tuple[Result, bool]:
+            if self._stopped:
+                raise KeyboardInterrupt
+
             def report(progress: Progress) -> None:
                 done[number] = progress.done
                 if self._watch is not None:
@@ -175,8 +205,7 @@ class _Player:
             return self._result(study, study.cells[number], runs, device, report)
 
         results = {}
-        on_device = [number for number in cells if self._device != "cpu" and _suits_device(study, number, runs)]
-        for number, (result, found) in self._side_by_side(play, cells, on_device):
+        for number, (result, found) in self._side_by_side(play, study, cells):
             results[number] = result
             left -= each[number] if found else 0
             tally.rounds += each[number]
@@ -186,21 +215,22 @@ class _Player:
         return results
 
     def _side_by_side(
-        self, play: Callable[[int, str], T], cells: Sequence[int], on_device: Sequence[int]
+        self, play: Callable[[int, str], T], study: Study, cells: Sequence[int]
     ) -> Iterator[tuple[int, T]]:
-        """What is found for each cell. A device plays several at a time, as one cell does not fill it; meanwhile the
-        processor plays the others one after the other, each with all cores."""
-        with ThreadPoolExecutor(CELLS_ON_DEVICE) as pool:
-            playing = [(number, pool.submit(play, number, self._device)) for number in on_device]
-            try:
-                for number in cells:
-                    if number not in on_device:
-                        yield number, play(number, "cpu")
-                for number, future in playing:
-                    yield number, future.result()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        """What is found for each cell. A device plays several at a time, as one cell does not fill it; the processor
+        one after the other, each with all cores."""
+        device = [number for number in cells if self._suits_device(study.cells[number])]
+        playing = [(number, self._pool.submit(play, number, self._device)) for number in device]
+        for number in cells:
+            if number not in device:
+                with self._cores:
+                    yield number, play(number, "cpu")
+        for number, future in playing:
+            yield number, future.result()
+
+    def _suits_device(self, cell: Cell) -> bool:
+        """A device plays as many runs as there are, but each one slowly: no long ones."""
+        return self._device != "cpu" and cell.horizon <= LONGEST_ON_DEVICE
 
     def _result(
         self, study: Study, cell: Cell, runs: int, device: str, report: Callable[[Progress], None]
@@ -226,14 +256,6 @@ class _Player:
         )
         self._store.keep(result)
         return result, False
-
-
-def _suits_device(study: Study, number: int, runs: int) -> bool:
-    """Whether a cell is sooner played by a device: that plays as many runs as there are, but each one slowly."""
-    horizon = study.cells[number].horizon
-    there = START_ON_DEVICE + horizon * ROUND_ON_DEVICE
-    here = horizon * runs * len(study.labels) * ROUND_ON_CORE / available_cores()
-    return there < here
 
 
 def _next_look(study: Study, judgements: Iterable[Judgement]) -> tuple[int, set[int]]:

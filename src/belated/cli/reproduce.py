@@ -45,15 +45,21 @@ def command(
         experiments = chosen(names or [])
         from belated.cli.reproducing import watched
         from belated.errors import ReproductionInterrupted
-        from belated.report import summed, write_report
+        from belated.report import Report, summed
         from belated.report.words import tally
         from belated.reproduce import reproduce
 
         started = time.perf_counter()
         stopped = None
-        with interrupted_once():
+        with interrupted_once(), Report(out) as report:
+
+            def finished(outcome: Outcome) -> None:
+                report.add(outcome)
+                if not quiet:
+                    _show(outcome)
+
             try:
-                with watched(experiments, quiet, _show) as (watch, done):
+                with watched(experiments, quiet, finished) as (watch, done):
                     outcomes = reproduce(
                         experiments,
                         out=out,
@@ -71,7 +77,7 @@ def command(
                 stopped, outcomes = error, error.outcomes
             seconds = time.perf_counter() - started
             summary = summed(outcomes, seed, fraction, seconds, stopped is not None)
-            page = write_report(out, summary, outcomes)
+            page = report.finish(summary, outcomes)
         if not quiet:
             from belated.cli.numbers import seconds as span
             from belated.cli.numbers import short

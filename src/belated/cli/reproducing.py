@@ -14,13 +14,13 @@ Done = Callable[[Outcome], None]
 
 
 @contextmanager
-def watched(experiments: Sequence[Experiment], quiet: bool, show: Done) -> Iterator[tuple[Watch | None, Done | None]]:
-    """What to give as ``watch`` and ``done``: a bar on a terminal, which makes room when an outcome is shown; nothing
-    where nobody looks."""
+def watched(experiments: Sequence[Experiment], quiet: bool, finished: Done) -> Iterator[tuple[Watch | None, Done]]:
+    """What to give as ``watch`` and ``done``: a bar on a terminal, which makes room when an experiment is finished; no
+    bar where nobody looks."""
     names = [experiment.name for experiment in experiments]
     with terminal_bar(quiet) as found:
         if found is None:
-            yield None, None if quiet else show
+            yield None, finished
             return
         bars, move = found
 
@@ -30,7 +30,7 @@ def watched(experiments: Sequence[Experiment], quiet: bool, show: Done) -> Itera
 
         def done(outcome: Outcome) -> None:
             bars.stop()
-            show(outcome)
+            finished(outcome)
             bars.start()
 
         yield watch, done

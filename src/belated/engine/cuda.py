@@ -7,6 +7,7 @@ additions are not fused, so that the bits are those of the CPU.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba import float64, int32, uint16
 
 from belated.address import every, grid
 from belated.engine import flight as air
@@ -27,27 +29,36 @@ from belated.engine.ring import Ring, play_ring
 from belated.engine.wheel import play_wheel
 from belated.errors import MissingComponent
 from belated.forms.state import REGISTERS, State, reset
-from belated.kernel import kept_in
+from belated.kernel import SIMULATED, kept_in
 from belated.rng import run_key
 
 INSTALL = "pip install 'belated[cuda]'"
 
 
+cuda: Any = None
+"""numba's CUDA target, once :func:`device` has found it."""
+
+
 @cache
 def device() -> Any:
     """numba's CUDA target; an error with the install line where it is missing, or there is no device."""
+    global cuda  # noqa: PLW0603  (the simulator looks for it among the module's names)
+    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")  # else launches of many streams wait for each other
     if not hasattr(np, "row_stack"):  # numba-cuda 0.30 still asks for it
         np.row_stack = np.vstack
     try:
-        from numba import cuda
+        found: Any = import_module("numba.cuda")
     except ImportError as error:
         raise MissingComponent(f"device='cuda' needs numba-cuda: {INSTALL} ({error})") from None
-    found: Any = cuda
     if not found.is_available():
         raise MissingComponent(
             f"device='cuda' finds no GPU, or no driver for it. Install the parts with {INSTALL}, and see that "
             "nvidia-smi lists a device; or use device='cpu'."
         )
+    if not SIMULATED:
+        settings: Any = import_module("numba.cuda.core.config")
+        settings.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a few runs are played as well as many
+    cuda = found
     return found
 
 
@@ -58,6 +69,10 @@ _compiling = threading.Lock()
 def exactly() -> Iterator[None]:
     """A context in which the compiler does not fuse multiplications with additions, and knows of a place in an array
     with strides whether it is in shared memory: numba would add the distance to the pointer as a whole number."""
+    if SIMULATED:
+        with _compiling:  # one kernel at a time
+            yield
+        return
     nvvm, cgutils = (import_module(f"numba.cuda.{name}") for name in ("cudadrv.nvvm", "cgutils"))
     modules: tuple[Any, Any] = (nvvm, cgutils)
     plain: tuple[Any, Any]
@@ -84,7 +99,7 @@ def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
     """The kernel of this kind, compiled for a policy when it is first launched with it, its code kept in a folder.
 
     It sees the device's memory as one array for each type of number."""
-    cuda = device()
+    device()
     is_ring, binary, short, shared, scored, listed, bounded = kind
     side, twice = THREADS, 2 * THREADS
 
@@ -95,9 +110,9 @@ def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
         arms, runs = at.arms, at.runs
         if shared:
             place = cuda.threadIdx.x
-            reals = cuda.shared.array(0, np.float64)
-            wholes = cuda.shared.array(0, np.int32)
-            halves = cuda.shared.array(0, np.uint16)
+            reals = cuda.shared.array(0, float64)
+            wholes = cuda.shared.array(0, int32)
+            halves = cuda.shared.array(0, uint16)
             score = every(reals, place, arms + 2 if scored else arms if bounded else 0, side)
             place += (arms + 2 if scored else arms if bounded else 0) * side
             if bounded:
@@ -166,7 +181,9 @@ def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
             sink.observed[arm] = 0
             sink.lost[arm] = 0
         if is_ring:
-            ring = Ring(at.delay, every(u4, at.ring, 1, 1), every(f8, at.ring_reward, 1, 1), run, runs, binary)
+            places = (at.delay + 1) * runs
+            rewards = every(f8, at.ring_reward, 0 if binary else places, 1)
+            ring = Ring(at.delay, every(u4, at.ring, places, 1), rewards, run, runs, binary)
             ended = play_ring(policy, game, state, ring, sink)
             for arm in range(arms):
                 sink.observed[arm] = observed[arm]
@@ -189,5 +206,7 @@ def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
         for arm in range(arms):
             i4[at.out_pulls + run * arms + arm] = pulls[arm]
 
+    if SIMULATED:
+        return cuda.jit(play)
     with kept_in(folder, "numba.cuda.core.config") as kept:
         return cuda.jit(play, lto=False, cache=kept)

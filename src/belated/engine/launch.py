@@ -55,8 +55,8 @@ def launch_runs(policies: Sequence[Policy], board: Board, plan: Plan, step: int)
             f"the device has {free / 1e9:.1f} GB of free memory, and {step} runs of this horizon with such delays take "
             f"{small / 1e9:.1f} GB of it at a time; use device='cpu'."
         )
-    steps = 1 + int((free * MEMORY_SHARE - small) / max(large - small, 1))
-    return step * max(min(steps, MOST_RUNS // step), 1)
+    steps = 1 + min((free * MEMORY_SHARE - small) / max(large - small, 1), MOST_RUNS)
+    return step * max(min(int(steps), MOST_RUNS // step), 1)
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def _file_of(thing: Any) -> str:
     """The file of a class or function; "" if it has none that can be read again."""
     try:
         file = inspect.getsourcefile(thing) or ""
-    except TypeError:
+    except (TypeError, OSError):
         file = ""
     return file if thing.__module__ != "__main__" and Path(file).is_file() else ""
 

@@ -4,48 +4,84 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
+from belated.claims import Evidence
 from belated.experiments import named
-from belated.panels import draw, note, table
-from belated.report.drawing import save_figures
+from belated.figures import save_figure
+from belated.panels import Picture, draw, note, table
 from belated.report.markdown import markdown
 from belated.report.page import page
 from belated.report.summary import Summary, summed
 from belated.reproduce import Outcome
 from belated.stage import Stage
 
-__all__ = ["Summary", "summed", "write_report"]
+__all__ = ["Report", "Summary", "summed", "write_report"]
 
 
 def write_report(out: Path, summary: Summary, outcomes: Sequence[Outcome]) -> Path:
     """Write ``out``/report: all of it, or nothing. The page's path."""
-    pictures = {
-        named(outcome.experiment, picture): (picture, outcome.evidence)
-        for outcome in outcomes
-        for picture in outcome.experiment.figures
-    }
-    with Stage(out) as stage:
-        folder = stage.inside("report/figures")
-        save_figures({name: draw(*pair) for name, pair in pictures.items()}, folder)
-        drawings = {name: (folder / f"{name}.svg").read_bytes() for name in pictures}
-        notes = {name: note(*pair) for name, pair in pictures.items()}
-        for name, pair in pictures.items():
-            frame = table(*pair).convert_dtypes()
-            frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+    with Report(out) as report:
+        for outcome in outcomes:
+            report.add(outcome)
+        return report.finish(summary, outcomes)
+
+
+class Report:
+    """``out``/report: all of it, or nothing. Figures are drawn while the next experiment is played."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._stage = Stage(out)
+        self._drawing = ThreadPoolExecutor(1)  # matplotlib does not bear more
+        self._drawn: dict[str, Future[tuple[bytes, str]]] = {}
+
+    def __enter__(self) -> Self:
+        self._stage.__enter__()
+        self._folder = self._stage.inside("report/figures")
+        return self
+
+    def add(self, outcome: Outcome) -> None:
+        """An experiment was played: begin to draw its figures."""
+        for picture in outcome.experiment.figures:
+            name = named(outcome.experiment, picture)
+            self._drawn[name] = self._drawing.submit(self._draw, name, picture, outcome.evidence)
+
+    def _draw(self, name: str, picture: Picture, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
+        """(the figure as SVG, its note); the figure and its data go into files."""
+        figure = draw(picture, evidence)
+        for kind in ("svg", "pdf", "png"):
+            save_figure(figure, self._folder / f"{name}.{kind}")
+        frame = table(picture, evidence).convert_dtypes()
+        frame.to_csv(self._folder / f"{name}.csv", index=False, lineterminator="\n")
+        return (self._folder / f"{name}.svg").read_bytes(), note(picture, evidence)
+
+    def finish(self, summary: Summary, outcomes: Sequence[Outcome]) -> Path:
+        """Write what is left, and put it all in its place. The page's path."""
+        drawn = {name: future.result() for name, future in self._drawn.items()}
+        drawings = {name: drawing for name, (drawing, _) in drawn.items()}
+        notes = {name: text for name, (_, text) in drawn.items()}
         texts = {
             "index.html": page(summary, outcomes, drawings, notes),
             "claims.md": markdown(summary, outcomes),
             "claims.json": json.dumps(_plain(summary, outcomes), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         }
         for name, text in texts.items():
-            with open(stage.path(f"report/{name}"), "w", encoding="utf-8", newline="\n") as file:
+            with open(self._stage.path(f"report/{name}"), "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
-        stage.commit()
-    return out / "report" / "index.html"
+        self._stage.commit()
+        return self._out / "report" / "index.html"
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._drawing.shutdown(cancel_futures=True)
+        self._stage.__exit__(kind, error, trace)
 
 
 def _plain(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:

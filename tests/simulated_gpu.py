@@ -1,0 +1,88 @@
+"""Plays problems with the GPU's kernel in numba's simulator, each thread a thread of Python; writes what came out.
+
+Run by test_cuda.py with NUMBA_ENABLE_CUDASIM=1 and NUMBA_DISABLE_JIT=1: ``python simulated_gpu.py FILE``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from belated import Problem, Result, simulate
+from belated.delays import ByReward, Empirical, Fixed, Geometric, Mixture, Never, PacketLoss, Pareto
+from belated.engine import cuda, launch, layout
+from belated.policies import (
+    UCB,
+    OptimisticPessimisticElimination,
+    OptimisticUCB,
+    PatientBandits,
+    PhasedElimination,
+    SuccessiveElimination,
+    ThompsonSampling,
+    UniformChoice,
+)
+from belated.rewards import Bernoulli, Beta, Constant
+from belated.rewards import Uniform as UniformReward
+
+POLICIES: list[Any] = [
+    UCB(confidence=1.0),
+    SuccessiveElimination(confidence=0.05),
+    PhasedElimination(confidence=0.01),
+    OptimisticPessimisticElimination(confidence=0.02),
+    OptimisticUCB(confidence=0.1),
+    PatientBandits(alpha=0.5, constant=0.5),
+    ThompsonSampling(),
+    UniformChoice(),
+]
+BINARY = [Bernoulli(0.2), Bernoulli(0.8), Bernoulli(0.5)]
+OTHERS = [Constant(0.4), Beta(2.0, 3.0), UniformReward(0.1, 0.8)]
+
+
+def family(rng: np.random.Generator) -> Problem:
+    """A problem for each run."""
+    return Problem([Bernoulli(float(mean)) for mean in rng.uniform(0.2, 0.8, 3)], Fixed(7))
+
+
+CASES: dict[str, tuple[Any, list[Any], dict[str, int]]] = {
+    "ring": (Problem(BINARY, Fixed(9)), POLICIES, {}),
+    "ring, no delay": (Problem(BINARY, Fixed(0)), POLICIES, {}),
+    "ring, other rewards": (Problem(OTHERS, Fixed(9)), POLICIES, {}),
+    "ring, a problem for each run": (family, POLICIES, {}),
+    "ring, counts in 32 bits": (Problem(BINARY, Fixed(4)), POLICIES, {"SHORT": 8}),
+    "ring, nothing shared": (Problem(BINARY, Fixed(9)), POLICIES, {"SHARED_BYTES": 0}),
+    "wheel": (Problem(BINARY, Geometric(8.0)), POLICIES, {}),
+    "wheel, other rewards": (Problem(OTHERS, Empirical([0, 3, 11], never=0.1)), POLICIES[:3], {}),
+    "wheel, several levels": (Problem(BINARY, Pareto(0.4)), POLICIES, {"WHEEL_BITS": 2}),
+    "lost": (Problem(BINARY, [PacketLoss(0.5), Never(), Fixed(3)]), POLICIES[:4], {}),
+    "by reward": (Problem(BINARY, ByReward({0.0: Fixed(20), 1.0: Geometric(3.0)})), POLICIES[:4], {}),
+    "mixture": (Problem(BINARY, Mixture([(0.5, Fixed(2)), (0.5, Never())])), POLICIES[:4], {}),
+    "several launches": (Problem(BINARY, Fixed(5)), POLICIES[:2], {"MOST_RUNS": 8}),
+}
+FIELDS = ("final", "curves", "pulls", "observed", "lost", "in_flight", "eliminated_at")
+
+
+def play(name: str, device: str) -> Result:
+    """The result of a case."""
+    problem, policies, _ = CASES[name]
+    return simulate(problem, policies, horizon=60, runs=20, seed=5, checkpoints=[1, 30, 59], device=device)
+
+
+if __name__ == "__main__":
+    for module in (layout, launch, cuda):
+        module.THREADS = 8  # type: ignore[attr-defined]
+    found = {}
+    for name, (_, _, settings) in CASES.items():
+        before = {
+            key: (module, getattr(module, key))
+            for key in settings
+            for module in (layout, launch)
+            if hasattr(module, key)
+        }
+        for key, (module, _) in before.items():
+            setattr(module, key, settings[key])
+        result = play(name, "cuda")
+        found |= {f"{name}/{field}": getattr(result, field) for field in FIELDS}
+        for key, (module, value) in before.items():
+            setattr(module, key, value)
+    np.savez(sys.argv[1], **found)

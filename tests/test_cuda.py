@@ -1,0 +1,84 @@
+"""The GPU's kernel where there is no GPU: in numba's simulator it gives the bits of the compiled code of the CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulated_gpu import CASES, FIELDS, play
+
+HERE = Path(__file__).resolve().parent
+SIMULATED = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+
+
+def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(HERE), *(entry for entry in sys.path if entry)])
+    environment = {**os.environ, "PYTHONPATH": path, **more}
+    return subprocess.run(
+        [sys.executable, "-W", "ignore:overflow:RuntimeWarning", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    file = tmp_path_factory.mktemp("simulated") / "found.npz"
+    done = run(str(HERE / "simulated_gpu.py"), str(file), **SIMULATED)
+    assert done.returncode == 0, done.stderr
+    with np.load(file) as found:
+        return dict(found)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_kernel_gives_the_bits_of_the_processor(name: str, simulated: Mapping[str, Any]) -> None:
+    expected = play(name, "cpu")
+    for field in FIELDS:
+        for number, label in enumerate(expected.labels):
+            assert np.array_equal(getattr(expected, field)[number], simulated[f"{name}/{field}"][number]), (
+                label,
+                field,
+            )
+
+
+def test_a_policy_that_chooses_no_arm_is_refused() -> None:
+    code = """
+import numpy as np
+from belated import Problem, simulate
+from belated.delays import Fixed, Geometric
+from belated.errors import InvalidParameter
+from belated.forms.base import Policy, policy
+from belated.rewards import Bernoulli
+from belated.policies import UCB
+
+@policy
+class Astray(UCB):
+    label = "Astray"
+    @staticmethod
+    def choose(policy, state, now):
+        return np.int64(7)
+
+for delay in (Fixed(1), Geometric(2.0)):
+    try:
+        simulate(Problem([Bernoulli(0.5)] * 2, delay), Astray(), horizon=5, runs=3, device="cuda")
+    except InvalidParameter as error:
+        print(error)
+"""
+    done = run("-c", code, **SIMULATED)
+    assert done.stdout.count("gave an arm that does not exist") == 2, done.stderr
+
+
+def test_without_a_device_it_says_what_to_install() -> None:
+    code = "from belated.simulate import check_device; check_device('cuda')"
+    done = run("-c", code)
+    assert done.returncode != 0
+    assert "pip install 'belated[cuda]'" in done.stderr
