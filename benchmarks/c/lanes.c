@@ -46,8 +46,9 @@ typedef struct {
 
 /* ---- the largest index of each lane, the first of equals ---- */
 
-#if defined(__AVX512F__) && !defined(PORTABLE) && !defined(AVX2)
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && !defined(PORTABLE) && !defined(AVX2)
 #include <immintrin.h>
+#define WIDE
 #define VARIANT "avx512 lanes"
 
 static inline void leaders(const table *t, shorts arm) {
@@ -133,7 +134,27 @@ static inline void draw53(table *t, wholes word) {
 
 /* ---- eight runs ---- */
 
-/* Take in the feedback of one round: each lane's arm gets its index anew. */
+/* Take in the feedback of one round: each lane's arm gets its index anew. Numbers are gathered by
+   the vector unit where it has that, and scattered one by one, which is faster than all at once. */
+#ifdef WIDE
+static inline void answer(table *t, const double *radius, const shorts feedback) {
+    const __m512i one = _mm512_set1_epi64(1), lane = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    __m512i entry = _mm512_cvtepu32_epi64(_mm256_load_si256((const __m256i *)feedback));
+    __m512i cell = _mm512_add_epi64(_mm512_slli_epi64(_mm512_srli_epi64(entry, 1), 3), lane);
+    __m512i more = _mm512_or_si512(_mm512_and_si512(entry, one), _mm512_slli_epi64(one, 32));
+    __m512i seen = _mm512_add_epi64(_mm512_i64gather_epi64(cell, t->seen, 8), more);
+    __m512i n = _mm512_srli_epi64(seen, 32);
+    __m512i sum = _mm512_and_si512(seen, _mm512_set1_epi64(UINT32_MAX));
+    __m512d mean = _mm512_div_pd(_mm512_cvtepi64_pd(sum), _mm512_cvtepi64_pd(n));
+    __m512d index = _mm512_add_pd(mean, _mm512_i64gather_pd(n, radius, 8));
+    wholes counts;
+    reals value;
+    _mm512_store_si512(counts, seen);
+    _mm512_store_pd(value, index);
+    for (int l = 0; l < LANES; l++) t->seen[feedback[l] >> 1][l] = counts[l];
+    for (int l = 0; l < LANES; l++) t->index[feedback[l] >> 1][l] = value[l];
+}
+#else
 static inline void answer(table *t, const double *radius, const shorts feedback) {
     reals n, sum, bonus;
     wholes seen;
@@ -149,6 +170,7 @@ static inline void answer(table *t, const double *radius, const shorts feedback)
     for (int l = 0; l < LANES; l++) n[l] = sum[l] / n[l] + bonus[l];
     for (int l = 0; l < LANES; l++) t->index[feedback[l] >> 1][l] = n[l];
 }
+#endif
 
 /* Adds the regrets at each checkpoint to curve; the regrets at the horizon. */
 static void play(const game *g, uint64_t seed, uint64_t first, double *curve, reals regret) {

@@ -182,8 +182,8 @@ def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
             sink.lost[arm] = 0
         if is_ring:
             places = (at.delay + 1) * runs
-            rewards = every(f8, at.ring_reward, 0 if binary else places, 1)
-            ring = Ring(at.delay, every(u4, at.ring, places, 1), rewards, run, runs, binary)
+            rewards = () if binary else every(f8, at.ring_reward, places, 1)
+            ring = Ring(at.delay, every(u4, at.ring, places, 1), rewards, run, runs)
             ended = play_ring(policy, game, state, ring, sink)
             for arm in range(arms):
                 sink.observed[arm] = observed[arm]

@@ -26,11 +26,10 @@ class Ring(NamedTuple):
     The rings of several runs may lie side by side: a run's places are ``apart`` from each other."""
 
     delay: Any
-    arm: Any  # arm, or 2 arm + reward where every reward is 0 or 1
-    reward: Any
+    arm: Any  # where every reward is 0 or 1, the arm and its reward in one number: 2 arm + reward
+    reward: Any  # nothing where every reward is 0 or 1
     first: Any
     apart: Any
-    binary: Any
 
 
 def _draw_now(game: Game, arm: Any, rank: Any) -> Any:
@@ -60,30 +59,87 @@ def draw_bits(below: Any, key_a: Any, key_b: Any, arm: Any, rank: Any, count: An
 draw_bit = where_array("ahead", _draw_ahead, _draw_now)
 
 
+def _send_reward(game: Game, ring: Ring, place: Any, arm: Any, rank: Any) -> Any:
+    """The answer of a pull goes into the ring; as it lies there."""
+    first, _ = two_words(game.key_a, game.key_b, arm, rank)
+    reward = draw_reward(game.laws, np.uint32(game.rewards + arm), first)
+    ring.arm[place] = arm
+    ring.reward[place] = reward
+    return arm, reward
+
+
+def _send_bit(game: Game, ring: Ring, place: Any, arm: Any, rank: Any) -> Any:
+    sent = np.uint32((arm << ONE) | draw_bit(game, arm, rank))
+    ring.arm[place] = sent
+    return sent, 0.0
+
+
+def _read_both(ring: Ring, place: Any) -> Any:
+    """An answer as it lies in the ring."""
+    return ring.arm[place], ring.reward[place]
+
+
+def _read_one(ring: Ring, place: Any) -> Any:
+    return ring.arm[place], 0.0
+
+
+def _told_reward(game: Game, ring: Ring, sent: Any, reward: Any) -> Any:
+    """(arm, reward) of an answer that lay in the ring."""
+    return sent, reward
+
+
+def _told_bit(game: Game, ring: Ring, sent: Any, reward: Any) -> Any:
+    return np.uint32(sent >> ONE), bit_as_reward(game, sent & ONE)
+
+
+def _real_bit(game: Game, bit: Any) -> Any:
+    """A reward that is 0 or 1: on processors a real number, as all functions that see it are compiled for those."""
+    return float(bit)
+
+
+def _whole_bit(game: Game, bit: Any) -> Any:
+    return np.int32(bit)
+
+
+def _wide_round(game: Game, number: Any) -> Any:
+    """The number of a round: on processors of 64 bits, likewise."""
+    return np.int64(number)
+
+
+def _narrow_round(game: Game, number: Any) -> Any:
+    return np.int32(number)
+
+
+bit_as_reward = where_array("ahead", _real_bit, _whole_bit)
+as_round = where_array("ahead", _wide_round, _narrow_round)
+
+
+send = where_array("reward", _send_reward, _send_bit)
+read = where_array("reward", _read_both, _read_one)
+told = where_array("reward", _told_reward, _told_bit)
+
+
 @inner
 def play_ring(policy: Any, game: Game, state: State, ring: Ring, sink: Sink) -> Any:
     """Play a run whose feedback waits in a ring; how it ended."""
-    horizon, delay = np.int32(game.horizon), np.int32(ring.delay)
+    horizon, delay = as_round(game, game.horizon), as_round(game, ring.delay)
     points = np.uint32(game.checkpoint.shape[0])
     beyond = ring.first + (delay + 1) * ring.apart
     place = ring.first  # of this round
-    now = np.int32(1)
+    now = as_round(game, 1)
     point = np.uint32(0)
     coming, coming_reward = np.uint32(0), 0.0
     only = np.int64(-1)
     while now <= horizon:
-        until = np.int32(min(horizon, now | STRIDE, game.checkpoint[point] if point < points else horizon))
+        until = as_round(game, min(horizon, now | STRIDE, game.checkpoint[point] if point < points else horizon))
         while now <= until:
             answer, answer_reward = coming, coming_reward
             following = place + ring.apart if place + ring.apart < beyond else ring.first
-            coming = ring.arm[following]  # early, as it takes long to come; that of no delay is not there yet
-            if not ring.binary:
-                coming_reward = ring.reward[following]
+            coming, coming_reward = read(ring, following)  # early, as it takes long; that of no delay is not there yet
             if now > delay + 1:
-                if ring.binary:
-                    _tell(policy, state, answer >> ONE, np.int32(answer & ONE), delay, now)
-                else:
-                    _tell(policy, state, answer, answer_reward, delay, now)
+                arm, reward = told(game, ring, answer, answer_reward)
+                rank = np.int64(state.observed[arm])  # the answers of an arm come in the order of its pulls
+                hooks.record_answer(policy, state, arm, reward, rank, np.int64(now - 1 - delay), now)
             chosen = hooks.choose(policy, state, now)
             only = np.int64(hooks.only_arm(policy, state))
             if not hooks.is_trusted(policy) and (not hooks.is_arm(state, chosen) or only >= state.arms):
@@ -92,12 +148,12 @@ def play_ring(policy: Any, game: Game, state: State, ring: Ring, sink: Sink) -> 
                 break
             arm = np.uint32(chosen)
             rank = np.int64(state.pulls[arm])
-            sent, sent_reward = _send(game, ring, place, arm, rank)
+            sent, sent_reward = send(game, ring, place, arm, rank)
             coming = sent if delay == 0 else coming
             coming_reward = sent_reward if delay == 0 else coming_reward
             hooks.record_pull(policy, state, arm, rank, now)
             place = following
-            now = np.int32(now + 1)
+            now = as_round(game, now + 1)
         if only >= 0:
             break
         if point < points and until == game.checkpoint[point]:
@@ -107,43 +163,23 @@ def play_ring(policy: Any, game: Game, state: State, ring: Ring, sink: Sink) -> 
             return STOPPED
     if only < 0:
         if horizon > delay:  # that of the last round
-            state.observed[coming >> ONE if ring.binary else coming] += 1
+            state.observed[told(game, ring, coming, coming_reward)[0]] += 1
     else:
-        _count_waiting(ring, state, place, now, horizon)
+        _count_waiting(game, ring, state, place, now, horizon)
         state.observed[np.uint32(only)] += max(horizon - delay - (now - 1), 0)
         settle(game, state, sink, np.uint32(only), now, point)
     return FINISHED
 
 
 @inner
-def _send(game: Game, ring: Ring, place: Any, arm: Any, rank: Any) -> Any:
-    """The answer of a pull goes into the ring; as it lies there."""
-    if ring.binary:
-        sent, reward = np.uint32((arm << ONE) | draw_bit(game, arm, rank)), 0.0
-    else:
-        first, _ = two_words(game.key_a, game.key_b, arm, rank)
-        sent, reward = arm, draw_reward(game.laws, np.uint32(game.rewards + arm), first)
-        ring.reward[place] = reward
-    ring.arm[place] = sent
-    return sent, reward
-
-
-@inner
-def _tell(policy: Any, state: State, arm: Any, reward: Any, delay: Any, now: Any) -> None:
-    """An answer comes out of the ring. Those of an arm come in the order of its pulls."""
-    rank = np.int64(state.observed[arm])
-    hooks.record_answer(policy, state, arm, reward, rank, np.int64(now - 1 - delay), now)
-
-
-@inner
-def _count_waiting(ring: Ring, state: State, place: Any, now: Any, horizon: Any) -> None:
+def _count_waiting(game: Game, ring: Ring, state: State, place: Any, now: Any, horizon: Any) -> None:
     """Count the answers of the pulls before round ``now``, which has this place, that come until the horizon."""
     beyond = ring.first + (ring.delay + 1) * ring.apart
     pulled = now - ring.delay
     while pulled < now and pulled + ring.delay <= horizon:
         place = place + ring.apart if place + ring.apart < beyond else ring.first
         if pulled > 0:
-            state.observed[ring.arm[place] >> ONE if ring.binary else ring.arm[place]] += 1
+            state.observed[told(game, ring, *read(ring, place))[0]] += 1
         pulled += 1
 
 
@@ -161,7 +197,7 @@ def play_rings(
         gap, points, horizon = setting.gap[problem], setting.checkpoint, setting.horizon
         game = Game(laws, gap, points, horizon, row, row, key_a, key_b, ahead, batch, setting.stop)
         sink = Sink(outcome.curve[run], outcome.observed[run], outcome.lost[run])
-        ended = play_ring(policy, game, state, Ring(places.shape[0] - 1, places, state.score, 0, 1, True), sink)
+        ended = play_ring(policy, game, state, Ring(places.shape[0] - 1, places, (), 0, 1), sink)
         if ended != FINISHED:
             return ended
         outcome.final[run] = regret_of(gap, state)
