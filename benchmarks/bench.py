@@ -13,19 +13,21 @@ import argparse
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import contract
 import native
 import peer_runs
+import picture
 import report
 import subject
 from contract import Row, Size
 from measure import one_core
 from task import HERE, TASK
 
-SECTIONS = ("c", "laws", "policies", "workers", "fresh", "arms", "peers")
+SECTIONS = ("c", "lanes", "twins", "laws", "policies", "workers", "fresh", "arms", "scaling", "peers")
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
@@ -49,8 +51,8 @@ def spelled(chosen: argparse.Namespace) -> str:
 
 def warm_up() -> None:
     """Compile what is timed before it is timed."""
-    for setting in (subject.problem(), subject.problem(arms=1000)):
-        subject.play(setting, subject.everything(), horizon=50, runs=2)
+    for setting in (subject.problem(), subject.problem(subject.laws()["Pareto(1.0)"])):
+        subject.play(setting, subject.everything(), horizon=2 * TASK.delay, runs=2)
 
 
 def say(message: str) -> None:
@@ -58,18 +60,23 @@ def say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def peers(size: Size) -> tuple[list[Row], list[dict[str, Any]], float]:
-    """Let every peer take its turn beside ``simulate``; our nanoseconds per round."""
+def peers(size: Size) -> tuple[list[Row], list[dict[str, Any]]]:
+    """Let every peer take its turn beside ``simulate`` and the C programs; the rows of the table are all of them."""
     runs = max(size.runs)
-    timed = contract.simulated(subject.problem(), subject.ucb(), runs=runs)
+    entries = {"belated": contract.simulated(subject.problem(), subject.ucb(), runs=runs)}
+    programs = native.streams() | native.lanes()
+    entries |= {f"C, {variant}": partial(program.seconds, runs) for variant, program in programs.items()}
     found: list[dict[str, Any]] = []
-    ours = float("inf")
+    best = dict.fromkeys(entries, math.inf)
     for peer in (*peer_runs.LOCAL, *peer_runs.PEERS):
         say(f"  {peer}")
         with one_core():
             found += peer_runs.play(peer, horizon=size.peer_horizon, runs=size.peer_runs)
-            ours = min(ours, 1e9 * timed() / (runs * TASK.horizon))
-    return peer_rows(found, ours), found, ours
+            for name, timed in entries.items():
+                best[name] = min(best[name], timed())
+    ours = {name: 1e9 * seconds / (runs * TASK.horizon) for name, seconds in best.items()}
+    rows = peer_rows(found, ours["belated"])
+    return rows, [*report.our_rows(ours, programs), *found]
 
 
 def peer_rows(found: list[dict[str, Any]], ours: float) -> list[Row]:
@@ -83,41 +90,46 @@ def peer_rows(found: list[dict[str, Any]], ours: float) -> list[Row]:
 
 
 def regret_rows(found: list[dict[str, Any]]) -> list[Row]:
-    """Check that the peers that play the task's index have the regret of the row of most runs."""
-    same = [row for row in found if row.get("index") == "task"]
-    yard = max(same, key=lambda row: row["runs"])
-    spread = yard["stderr"] * math.sqrt(yard["runs"])
+    """Check that those that play one index under the delay have the regret of the one with the most runs."""
     rows = []
-    for row in same:
-        error = spread * math.hypot(1 / math.sqrt(row["runs"]), 1 / math.sqrt(yard["runs"]))
-        apart = abs(row["mean_regret"] - yard["mean_regret"]) / error
-        what = f"regret of {row['name']} and of {yard['name']} differ by"
-        if row is not yard:
-            rows.append(Row("peers", what, apart, "standard errors", 4.0))
+    for index in ("task", "ucb1"):
+        same = [row for row in found if row.get("index") == index and row["delay_support"] != "none"]
+        yard = max(same, key=lambda row: row["runs"])
+        spread = yard["stderr"] * math.sqrt(yard["runs"])
+        for row in same:
+            error = spread * math.hypot(1 / math.sqrt(row["runs"]), 1 / math.sqrt(yard["runs"]))
+            apart = abs(row["mean_regret"] - yard["mean_regret"]) / error
+            what = f"regret of {row['name']} and of {yard['name']} differ by"
+            if row is not yard:
+                rows.append(Row("peers", what, apart, "standard errors", 4.0))
     return rows
 
 
-def measure(sections: list[str], size: Size) -> tuple[list[Row], list[dict[str, Any]], float]:
+def measure(sections: list[str], size: Size) -> report.Findings:
     """Measure the sections one after the other."""
     steps: dict[str, Callable[[], list[Row]]] = {
-        "c": lambda: contract.against_c(size, native.build()),
+        "c": lambda: contract.against_c(size, native.streams()),
+        "lanes": lambda: contract.against_lanes(size, native.lanes()),
+        "twins": lambda: contract.twins(size, native.twins()),
         "laws": lambda: contract.delay_laws(size),
         "policies": lambda: contract.eliminations(size),
         "workers": lambda: contract.workers(size),
         "fresh": lambda: contract.fresh_process(size),
         "arms": lambda: contract.many_arms(size),
     }
-    rows: list[Row] = []
-    found: list[dict[str, Any]] = []
-    ours = float("nan")
+    found = report.Findings([], [], {})
     for name in sections:
         say(name)
         if name == "peers":
-            more, found, ours = peers(size)
-            rows += more
+            rows, programs = peers(size)
+            found.programs.extend(programs)
+        elif name == "scaling":
+            rows, costs = contract.scaling(size)
+            found.costs.update(costs)
         else:
-            rows += steps[name]()
-    return rows, found, ours
+            rows = steps[name]()
+        found.rows.extend(rows)
+    return found
 
 
 def main(arguments: list[str]) -> int:
@@ -125,17 +137,19 @@ def main(arguments: list[str]) -> int:
     chosen = options(arguments)
     command = spelled(chosen)
     warm_up()
-    rows, found, ours = measure(chosen.sections, contract.QUICK if chosen.quick else contract.FULL)
-    page = report.markdown(command, rows, found, ours)
+    found = measure(chosen.sections, contract.QUICK if chosen.quick else contract.FULL)
+    page = report.markdown(command, found)
     print(page)
-    partial = chosen.quick or chosen.only
-    target = chosen.out or (None if partial else HERE.parent / "docs" / "benchmarks.md")
+    partial_run = chosen.quick or chosen.only
+    target = chosen.out or (None if partial_run else HERE.parent / "docs" / "benchmarks.md")
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(page)
-    if not partial:
-        (HERE / "results.json").write_text(report.as_json(command, rows, found))
-    missed = [row for row in rows if not row.passed]
+        if found.costs and found.programs:
+            picture.draw(found.programs, found.costs, target.parent / "images" / "benchmarks.png")
+    if not partial_run:
+        (HERE / "results.json").write_text(report.as_json(command, found))
+    missed = [row for row in found.rows if not row.passed]
     for row in missed:
         say(f"missed: {row.what}: {report.number(row.value)} {row.unit}, {report.limit(row)}")
     return 1 if missed else 0

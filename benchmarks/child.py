@@ -1,4 +1,4 @@
-"""What a fresh process is measured at: ``child.py first | cold | memory HORIZON``; prints JSON."""
+"""What a fresh process is measured at: ``child.py first | cold | memory HORIZON RUNS``; prints JSON."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def cold() -> dict[str, object]:
     """Compile all there is: every policy, few arms and many, delays with and without the reward."""
     policies = subject.everything()
     for delays in (None, subject.laws()["ByReward(table)"]):
-        subject.play(subject.problem(delays), policies, horizon=50, runs=2)
-    subject.play(subject.problem(arms=1000), policies, horizon=50, runs=2)
+        subject.play(subject.problem(delays), policies, horizon=2 * TASK.delay, runs=2)
+    subject.play(subject.problem(arms=1000), policies, horizon=2 * TASK.delay, runs=2)
     return {"policies": len(policies)}
 
 
-def memory(horizon: int) -> dict[str, object]:
-    """Play one long run and tell the peak of the process's resident memory."""
-    subject.play(subject.problem(), [subject.ucb()], horizon=horizon, runs=1)
+def memory(horizon: int, runs: int) -> dict[str, object]:
+    """Play long runs, or many, and tell the peak of the process's resident memory."""
+    subject.play(subject.problem(), [subject.ucb()], horizon=horizon, runs=runs, workers=None)
     return {"peak_mb": peak_mb()}
 
 
@@ -52,7 +52,7 @@ def main(task: str, *arguments: str) -> None:
     tasks: dict[str, Callable[[], dict[str, object]]] = {
         "first": first,
         "cold": cold,
-        "memory": lambda: memory(int(arguments[0])),
+        "memory": lambda: memory(*map(int, arguments)),
     }
     print(json.dumps(tasks[task]()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import subject
 from measure import Timed, contest, cpu, deviation, one_core, wall
 from native import Program
 from task import HERE, TASK
+from trial_lanes import LANES, simulate_in_lanes
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Size:
     many_arms_horizon: int = 200_000
     many_arms_runs: int = 32
     long_horizon: int = 100_000_000
+    many_runs: int = 1_000_000
+    slow_runs: int = 200
+    scaling_rounds: int = 100_000_000
+    most_arms: int = 100_000
     peer_horizon: int = TASK.horizon
     peer_runs: int = 0
 
@@ -64,6 +70,10 @@ QUICK = Size(
     many_arms_horizon=100_000,
     many_arms_runs=8,
     long_horizon=10_000_000,
+    many_runs=20_000,
+    slow_runs=20,
+    scaling_rounds=2_000_000,
+    most_arms=1000,
     peer_horizon=4000,
     peer_runs=2,
 )
@@ -76,42 +86,77 @@ def simulated(setting: Any, policy: Any, **options: Any) -> Timed:
 
 
 def against_c(size: Size, programs: dict[str, Program]) -> list[Row]:
-    """UCB through ``simulate`` against the C program, and that their regrets agree."""
+    """UCB through ``simulate`` against the C program of one run at a time, and that their regrets agree."""
     rows = []
     for runs in size.runs:
-        entries: dict[str, Timed] = {"belated": simulated(subject.problem(), subject.ucb(), runs=runs)}
-        for variant, program in programs.items():
-            entries[variant] = partial(_c_seconds, program, runs)
-        with one_core():
-            best = contest(entries, size.repeats)
-        rows += _c_rows(best, runs)
-    return [*rows, _same_regret(max(size.runs), next(iter(programs.values())))]
+        rows += _c_rows("against C", programs, runs, size.repeats, {"portable": 1.2})
+    return [*rows, _same_regret("against C", subject.ucb(), max(size.runs), next(iter(programs.values())))]
 
 
-def _c_seconds(program: Program, runs: int) -> float:
-    return program.play(runs).cpu_s
+def against_lanes(size: Size, programs: dict[str, Program]) -> list[Row]:
+    """UCB through ``simulate`` against the C program of eight runs side by side."""
+    runs = max(size.runs)
+    widest = next(reversed(programs))
+    rows = _c_rows("lanes", programs, runs, size.repeats, {widest: 1.4})
+    rows.append(_tried_lanes(runs, size.law_repeats))
+    return [*rows, _same_regret("lanes", subject.ucb(), runs, programs[widest])]
 
 
-def _c_rows(best: dict[str, float], runs: int) -> list[Row]:
+def _tried_lanes(runs: int, repeats: int) -> Row:
+    """What was tried and left: the engine's own form in lanes, and that its bits are the same."""
+    setting = subject.problem()
+    play = partial(simulate_in_lanes, setting, TASK.horizon, TASK.delay)
+    result = subject.play(setting, [subject.ucb()], horizon=TASK.horizon, runs=2 * LANES)
+    same = bool((play(2 * LANES) == result.final[0]).all())
+    with one_core():
+        seconds = min(cpu(lambda: play(runs)) for _ in range(repeats))
+    what = f"tried: eight lanes compiled by numba, {runs} runs"
+    note = "the same regrets" if same else "OTHER regrets"
+    return Row("lanes", what, 1e9 * seconds / (runs * TASK.horizon), "ns/round", note=note)
+
+
+def _c_rows(section: str, programs: dict[str, Program], runs: int, repeats: int, limits: dict[str, float]) -> list[Row]:
+    entries: dict[str, Timed] = {"belated": simulated(subject.problem(), subject.ucb(), runs=runs)}
+    entries |= {variant: partial(program.seconds, runs) for variant, program in programs.items()}
+    with one_core():
+        best = contest(entries, repeats)
     per_round = {name: 1e9 * seconds / (runs * TASK.horizon) for name, seconds in best.items()}
     ours = per_round.pop("belated")
-    rows = [Row("against C", f"simulate, {runs} runs", ours, "ns/round")]
+    rows = [Row(section, f"simulate, {runs} runs", ours, "ns/round")]
     for name, theirs in per_round.items():
-        rows.append(Row("against C", f"C, {name}, {runs} runs", theirs, "ns/round"))
-        judged = 1.2 if name == "portable" else None
-        what = f"simulate / C {name}, {runs} runs"
-        rows.append(Row("against C", what, ours / theirs, "x", judged))
+        rows.append(Row(section, f"C, {name}, {runs} runs", theirs, "ns/round"))
+        rows.append(Row(section, f"simulate / C {name}, {runs} runs", ours / theirs, "x", limits.get(name)))
     return rows
 
 
-def _same_regret(runs: int, program: Program) -> Row:
-    result = subject.play(subject.problem(), [subject.ucb()], horizon=TASK.horizon, runs=runs)
+def _same_regret(section: str, policy: Any, runs: int, program: Program) -> Row:
+    result = subject.play(subject.problem(), [policy], horizon=TASK.horizon, runs=runs)
     ours = float(result.mean[0, -1]), float(result.stderr[0, -1])
     played = program.play(runs, seed=1)
     theirs = played.mean_regret, played.stderr
     note = f"{ours[0]:.1f} ± {ours[1]:.1f} and {theirs[0]:.1f} ± {theirs[1]:.1f}"
-    what = "regret of simulate and of C differ by"
-    return Row("against C", what, deviation(ours, theirs), "standard errors", 4.0, note=note)
+    what = f"regret of {policy.label} in simulate and in C differs by"
+    return Row(section, what, deviation(ours, theirs), "standard errors", 4.0, note=note)
+
+
+def twins(size: Size, programs: dict[str, Program]) -> list[Row]:
+    """Every other policy against its C program, which plays one run at a time."""
+    rows = []
+    for policy in subject.twinned():
+        program = programs[policy.label]
+        slow = policy.label == "Thompson"
+        runs = size.slow_runs if slow else max(size.runs)
+        entries: dict[str, Timed] = {
+            "belated": simulated(subject.problem(), policy, runs=runs),
+            "C": partial(program.seconds, runs),
+        }
+        with one_core():
+            best = contest(entries, size.law_repeats)
+        note = " and ".join(f"{1e9 * seconds / (runs * TASK.horizon):.3g}" for seconds in best.values()) + " ns/round"
+        ratio = best["belated"] / best["C"]
+        rows.append(Row("twins", f"{policy.label}: simulate / C", ratio, "x", 3.0 if slow else 2.0, note=note))
+        rows.append(_same_regret("twins", policy, runs, program))
+    return rows
 
 
 def delay_laws(size: Size) -> list[Row]:
@@ -162,7 +207,7 @@ def workers(size: Size) -> list[Row]:
 
     best = contest({"1": partial(timed, 1), "2": partial(timed, 2)}, 7)
     what = f"one worker / two workers, {size.worker_runs} runs"
-    return [Row("workers", what, best["1"] / best["2"], "x", 1.8, atleast=True)]
+    return [Row("workers", what, best["1"] / best["2"], "x", 1.9, atleast=True)]
 
 
 def many_arms(size: Size) -> list[Row]:
@@ -196,9 +241,57 @@ def fresh_process(size: Size) -> list[Row]:
         compiling = wall(lambda: child("cold", cache=cache))
         child("first", cache=cache)
         starting = min(wall(lambda: child("first", cache=cache)) for _ in range(5))
-        peak = child("memory", str(size.long_horizon), cache=cache)["peak_mb"]
+        peak = child("memory", str(size.long_horizon), "1", cache=cache)["peak_mb"]
+        wide = child("memory", "10000", str(size.many_runs), cache=cache)["peak_mb"]
     return [
         Row("fresh process", "start to first result, warm cache", starting, "s", 1.5),
         Row("fresh process", "start to end, every policy, empty cache", compiling, "s", 30.0),
         Row("memory", f"peak at T = {size.long_horizon:,}, delay 200", peak, "MB", 300.0),
+        Row("memory", f"peak of {size.many_runs:,} runs of 10,000 rounds, K = {TASK.arms}", wide, "MB", 1000.0),
     ]
+
+
+def scaling(size: Size) -> tuple[list[Row], dict[str, list[tuple[int, float]]]]:
+    """Nanoseconds per round of UCB for numbers of arms and for horizons, and how they grow."""
+    arms = {
+        count: _per_round(subject.problem(arms=count), 20 * max(count, 5000), size.scaling_rounds // 10)
+        for count in (2, 5, 20, 100, 1000, 10_000, 100_000)
+        if count <= size.most_arms
+    }
+    horizons = {
+        horizon: _per_round(subject.problem(), horizon, size.scaling_rounds // 4)
+        for horizon in (10**3, 10**4, 10**5, 10**6, 10**7, 10**8)
+        if horizon <= size.scaling_rounds
+    }
+    few, many = min(arms), max(arms)
+    longest = max(horizons)
+    growth = max(cost / math.log2(count) for count, cost in arms.items() if count >= 100)
+    rows = [
+        Row(
+            "scaling",
+            f"ns per round at T = {longest:,} / at T = 1,000",
+            horizons[longest] / horizons[1000],
+            "x",
+            1.25,
+            note=", ".join(f"{cost:.3g}" for cost in horizons.values()) + " ns, T = 10^3, 10^4, ...",
+        ),
+        Row(
+            "scaling",
+            f"ns per round and log2 K, the most for K from 100 to {many:,} / that of K = 100",
+            growth / (arms[100] / math.log2(100)),
+            "x",
+            2.0,
+            note=f"{arms[few]:.3g} ns with {few} arms, {arms[100]:.3g} with 100, {arms[many]:.3g} with {many:,}",
+        ),
+    ]
+    return rows, {"arms": list(arms.items()), "horizon": list(horizons.items())}
+
+
+def _per_round(setting: Any, horizon: int, rounds: int) -> float:
+    """Return the nanoseconds that one more round takes, set-up apart: twice as many runs less once as many."""
+    runs = max(1, rounds // horizon)
+    options = {"horizon": horizon, "checkpoints": 10}
+    entries = {str(more): simulated(setting, subject.ucb(), runs=more * runs, **options) for more in (1, 2)}
+    with one_core():
+        best = contest(entries, 3)
+    return 1e9 * (best["2"] - best["1"]) / (runs * horizon)

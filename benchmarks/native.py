@@ -1,4 +1,4 @@
-"""The C program: compile it, run it."""
+"""The C programs: compile them, run them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,21 @@ from typing import NamedTuple
 
 from task import HERE, TASK
 
-SOURCE = HERE / "c" / "ucb.c"
+SOURCES = HERE / "c"
 FLAGS = ("-O3", "-march=native", "-std=gnu11", "-Wall", "-Wextra")
+TWINS = {
+    "SE": "SE",
+    "PSE": "PSE",
+    "OPSE": "OPSE",
+    "PatientBandits": "PATIENT",
+    "Optimistic-UCB": "OPTIMISTIC",
+    "Thompson": "THOMPSON",
+}
+"""Of each policy's label what -DPOLICY= builds its twin."""
 
 
 class Played(NamedTuple):
-    """What the C program prints."""
+    """What a C program prints."""
 
     variant: str
     cpu_s: float
@@ -26,7 +35,7 @@ class Played(NamedTuple):
 
 
 class Program(NamedTuple):
-    """One build of the C program."""
+    """One build of a C program."""
 
     variant: str
     path: Path
@@ -37,6 +46,10 @@ class Program(NamedTuple):
         means = " ".join(map(repr, TASK.means))
         done = subprocess.run(arguments, input=means, capture_output=True, text=True, check=True)
         return Played(**json.loads(done.stdout))
+
+    def seconds(self, runs: int) -> float:
+        """Return the CPU seconds of so many runs."""
+        return self.play(runs).cpu_s
 
 
 def compiler() -> str:
@@ -53,15 +66,30 @@ def compiler_version() -> str:
     return said.stdout.splitlines()[0]
 
 
-def build() -> dict[str, Program]:
-    """Compile both builds; where there is no AVX-512 they are one, called ``portable``."""
+def streams() -> dict[str, Program]:
+    """Compile the program of one run at a time; without AVX-512 both builds are one, called ``portable``."""
+    return _builds("ucb", [], ["-DPORTABLE"])
+
+
+def lanes() -> dict[str, Program]:
+    """Compile the program of eight runs side by side: the widest the processor has, AVX2, portable."""
+    return _builds("lanes", [], ["-DAVX2"], ["-DPORTABLE"])
+
+
+def twins() -> dict[str, Program]:
+    """Compile the program of each policy but UCB, by its label."""
+    return {label: _build("twins", f"-DPOLICY={name}") for label, name in TWINS.items()}
+
+
+def _builds(source: str, *extras: list[str]) -> dict[str, Program]:
+    programs = [_build(source, *extra) for extra in extras]
+    return {program.variant: program for program in reversed(programs)}
+
+
+def _build(source: str, *extra: str) -> Program:
     folder = HERE / ".build"
     folder.mkdir(exist_ok=True)
-    programs: dict[str, Program] = {}
-    for name, extra in (("ucb", []), ("ucb-portable", ["-DPORTABLE"])):
-        path = folder / name
-        command = [compiler(), *FLAGS, f"-DARMS={TASK.arms}", *extra, str(SOURCE)]
-        subprocess.run([*command, "-o", str(path), "-lm"], check=True)
-        variant = Program("", path).play(runs=2, horizon=100).variant
-        programs.setdefault(variant, Program(variant, path))
-    return programs
+    path = folder / "-".join([source, *(word.replace("=", "_").lstrip("-") for word in extra)])
+    command = [compiler(), *FLAGS, f"-DARMS={TASK.arms}", *extra, str(SOURCES / f"{source}.c")]
+    subprocess.run([*command, "-o", str(path), "-lm"], check=True)
+    return Program(Program("", path).play(runs=2, horizon=1000).variant, path)

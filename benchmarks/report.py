@@ -8,12 +8,17 @@ import platform
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import belated
+import subject
 from contract import Row
-from native import FLAGS, compiler_version
-from task import TASK
+from native import FLAGS, Program, compiler_version
+from task import HERE, TASK
+
+GPU = HERE / "gpu.json"
+REGRET_RUNS = 400
+C_CANNOT = "Bernoulli rewards and one fixed delay only; one policy a build"
 
 
 def machine() -> dict[str, str]:
@@ -80,25 +85,65 @@ def contract_table(rows: list[Row]) -> str:
     return table(["", "measured", "value", "limit", "", ""], cells, "llrrll")
 
 
-def peer_table(peers: list[dict[str, Any]], ours: float) -> str:
-    """Return the peers, fastest first, beside our time per round."""
-    good = sorted((row for row in peers if "error" not in row), key=lambda row: row["ns_per_round"])
-    cells = [["belated", belated.__version__, "native", "task", number(ours), "1", ""]] + [
+class Findings(NamedTuple):
+    """All that was measured."""
+
+    rows: list[Row]
+    programs: list[dict[str, Any]]  # the table of programs: ours, C, peers
+    costs: dict[str, list[tuple[int, float]]]  # ns per round by "arms" and by "horizon"
+
+
+def our_rows(ns: dict[str, float], programs: dict[str, Program]) -> list[dict[str, Any]]:
+    """Return the rows of ``simulate`` and of the C programs, from their nanoseconds per round."""
+    result = subject.play(subject.problem(), [subject.ucb()], horizon=TASK.horizon, runs=REGRET_RUNS)
+    rows = [
+        {
+            "name": "belated",
+            "version": belated.__version__,
+            "cannot": "",
+            "mean_regret": float(result.mean[0, -1]),
+            "stderr": float(result.stderr[0, -1]),
+        }
+    ]
+    for variant, program in programs.items():
+        played = program.play(REGRET_RUNS, seed=1)
+        more = {"mean_regret": played.mean_regret, "stderr": played.stderr}
+        rows.append({"name": f"C, {variant}", "version": "", "cannot": C_CANNOT, **more})
+    common = {"delay_support": "native", "index": "task", "runs": REGRET_RUNS}
+    return [{**row, **common, "ns_per_round": ns[str(row["name"])]} for row in rows]
+
+
+def program_table(programs: list[dict[str, Any]]) -> str:
+    """Return all programs, fastest first, beside the C lanes and belated."""
+    good = sorted((row for row in programs if "error" not in row), key=lambda row: row["ns_per_round"])
+    ours = next(row["ns_per_round"] for row in good if row["name"] == "belated")
+    lanes = min(row["ns_per_round"] for row in good if row["name"].endswith("lanes"))
+    cells = [
         [
-            row["name"],
+            f"**{row['name']}**" if row["name"] == "belated" else row["name"],
             row["version"],
-            row["delay_support"],
-            row["index"],
             number(row["ns_per_round"]),
+            number(row["ns_per_round"] / lanes),
             number(row["ns_per_round"] / ours),
             f"{row['mean_regret']:.0f} ± {row['stderr']:.0f}",
+            row["index"],
+            row["delay_support"],
+            row["cannot"],
         ]
         for row in good
     ]
-    head = ["program", "version", "delays", "index", "ns/round", "times belated", "regret"]
-    text = table(head, cells, "llllrrr")
-    failed = [f"- {row['name']}: {row['error']}" for row in peers if "error" in row]
+    head = ["program", "version", "ns/round", "/ C lanes", "/ belated", "regret", "index", "delays", "cannot"]
+    text = table(head, cells, "llrrrrlll")
+    failed = [f"- {row['name']}: {row['error']}" for row in programs if "error" in row]
     return text + ("\n\nDid not run:\n\n" + "\n".join(failed) if failed else "")
+
+
+def gpu_part() -> str:
+    """Return what was last measured on a GPU, by another command on another machine."""
+    found = json.loads(GPU.read_text())
+    cells = [[row["what"], f"{row['value']:.3g} {row['unit']}", row["limit"], row["note"]] for row in found["rows"]]
+    head = f"Written by `{found['command']}` on {found['machine']}.\n\n"
+    return head + table(["measured", "value", "limit", ""], cells, "lrrl")
 
 
 INTRODUCTION = """\
@@ -113,6 +158,25 @@ clock for two workers and for fresh processes. Ratios carry over to other machin
 times.
 """
 
+GPU_NOTE = """\
+Rounds really played are counted: an elimination's run ends where one arm is left. Through `simulate` the curves, counts
+and moments of all runs are on the host and summed up when the clock stops; the kernel alone has written them to the
+device's memory.
+"""
+
+LANES_NOTE = """\
+The C program in lanes (`benchmarks/c/lanes.c`) plays eight runs side by side, their state in [arm][lane]: one AVX-512
+register of eight doubles (`avx512 lanes`), two of AVX2, or plain loops. `simulate` plays one run at a time and is as
+fast: it keeps each index until an answer comes and remembers the leader, where lanes must look at all arms in every
+round; its rewards are drawn ahead, 64 pulls of an arm at a time, and that loop is what LLVM turns into vector code. The
+engine's own form in lanes was tried (`benchmarks/trial_lanes.py`, measured above): LLVM vectorises it only where small
+arrays are on the stack, so that it knows that nothing overlaps, and the argmax is written in vector instructions; it is
+slower than one run at a time, and knows index policies alone.
+
+The twins (`benchmarks/c/twins.c`) play one run at a time, each policy in a build of its own: one counter an answer,
+bounds once a sweep, a tree of integer keys where the leader changes in every round, Thompson's Gammas eight at a time.
+"""
+
 C_NOTE = """\
 The C program (`benchmarks/c/ucb.c`) plays one run at a time, keeps each arm's index until its
 feedback arrives, holds the feedback in a ring, and notes the regret at 100 rounds as `simulate`
@@ -123,33 +187,37 @@ all arms stay in three registers, and no branch depends on the data.
 """
 
 PEER_NOTE = """\
-Each peer runs in an environment of its own with pinned versions (`benchmarks/peers`). *Delays*:
-`native` where the program itself knows delays, `own queue` where the benchmark holds the feedback
-back for it, `none` where the row was played without delay. *Index*: `task` is the task's formula;
-`ucb1` is the peer's UCB1 as shipped (2 ln t in place of 2c), whose regret is another one: compare
-it with the row "plain Python, UCB1".
+Each peer runs in an environment of its own with pinned versions (`benchmarks/peers`). *Delays*: `native` where the
+program itself knows delays, `own queue` where the benchmark holds the feedback back for it, `none` where the row was
+played without delay. *Index*: `task` is the task's formula; `ucb1` is the peer's UCB1 as shipped (2 ln t in place of
+2c), whose regret is another one: compare it with the row "plain Python, UCB1". *Cannot*: what the program, as shipped,
+cannot do at all.
+"""
+
+SCALING_NOTE = """\
+Below, left, the table as a picture. Right: the cost of a round against the number of arms (each arm is pulled at least
+20 times) and against the horizon. From 65 arms on the largest index is found in a tree; from some ten thousand on, what
+a round touches no longer lies in the processor's caches.
+
+![Nanoseconds per round of every program, and of belated against arms and horizon](images/benchmarks.png)
 """
 
 
-def markdown(command: str, rows: list[Row], peers: list[dict[str, Any]], ours: float) -> str:
+def markdown(command: str, found: Findings) -> str:
     """Return the page of the documentation."""
     facts = "\n".join(f"- {name}: {value}" for name, value in machine().items())
     head = INTRODUCTION.format(command=command, arms=TASK.arms, horizon=TASK.horizon, delay=TASK.delay)
-    parts = [
-        head,
-        "## Machine\n",
-        facts,
-        "\n## The contract\n",
-        contract_table(rows),
-        "\n" + C_NOTE,
-    ]
-    if peers:
-        parts += ["## Peers\n", peer_table(peers, ours), "\n" + PEER_NOTE]
+    parts = [head, "## Machine\n", facts]
+    if found.programs:
+        parts += ["\n## The table\n", program_table(found.programs), "\n" + PEER_NOTE, SCALING_NOTE]
+    parts += ["\n## The contract\n", contract_table(found.rows), "\n" + C_NOTE, LANES_NOTE]
+    if GPU.exists():
+        parts += ["## On a GPU\n", gpu_part(), "\n" + GPU_NOTE]
     return "\n".join(parts)
 
 
-def as_json(command: str, rows: list[Row], peers: list[dict[str, Any]]) -> str:
+def as_json(command: str, found: Findings) -> str:
     """Return all numbers."""
-    found = [{**asdict(row), "passed": row.passed} for row in rows]
-    whole = {"command": command, "machine": machine(), "rows": found, "peers": peers}
+    rows = [{**asdict(row), "passed": row.passed} for row in found.rows]
+    whole = {"command": command, "machine": machine(), "rows": rows, "programs": found.programs, "costs": found.costs}
     return json.dumps(whole, indent=2) + "\n"

@@ -89,6 +89,13 @@ def eliminations() -> dict[str, Any]:
     }
 
 
+def twinned() -> list[Any]:
+    """Return the policies that have a C program of their own."""
+    c = TASK.confidence
+    others = [PatientBandits(alpha=0.5), OptimisticUCB(confidence=c), ThompsonSampling()]
+    return [*eliminations().values(), *others]
+
+
 def everything() -> list[Any]:
     """Return one of every policy."""
     others = [OptimisticUCB(), PatientBandits(alpha=0.5), ThompsonSampling(), UniformChoice()]
