@@ -17,7 +17,8 @@ from typing import Any, Protocol
 from belated import Problem
 from belated.forms.base import Policy
 from belated.kernel import quietly
-from belated.numerics import beta_draw, exp, log
+from belated.numerics import exp, log
+from belated.samplers import beta_draw
 
 
 class Environment(Protocol):

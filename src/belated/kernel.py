@@ -47,7 +47,8 @@ _INLINE: Any = {**_OPTIONS, "forceinline": True}
 _INNER: Any = {**_INLINE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-_COMPILED = ("kernel.py", "address.py", "rng.py", "numerics.py", "engine/*.py", "forms/*.py", "policies/*.py")
+_COMPILED = tuple(f"{name}.py" for name in ("kernel", "address", "rng", "numerics", "samplers"))
+_COMPILED += ("engine/*.py", "forms/*.py", "policies/*.py")
 """The package's files that hold compiled code."""
 
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from belated.kernel import compiled, inner, outlined
-from belated.rng import following, uniform
 
 _LN2_HIGH = 0.6931471803691238  # the first 33 bits of ln 2: a product with a small integer is exact
 _LN2_LOW = 1.9082149292705877e-10
@@ -100,7 +99,7 @@ def normal_quantile_straight(u: Any) -> Any:
 
 
 @inner
-def _normal_nearly_always(u: Any) -> Any:
+def normal_nearly_always(u: Any) -> Any:
     """(``normal_quantile``, whether this is it): without a branch, and without what is needed once in 10^10 times."""
     q = u - 0.5
     r = math.sqrt(-log(min(u, 1.0 - u)))
@@ -110,8 +109,6 @@ def _normal_nearly_always(u: Any) -> Any:
     return middle if abs(q) <= _CENTRAL else x, r <= _FAR
 
 
-_LARGE = 1e15
-"""Shapes from here on are left to the way with branches."""
 _CENTRAL, _FAR = 0.425, 5.0
 """Where the three approximations meet: in u - 1/2, and in sqrt(-ln u)."""
 
@@ -154,72 +151,3 @@ def _far_tail(r: Any) -> Any:
         r, 7.868691311456132591e-4, 1.8463183175100546818e-5, 1.4215117583164458887e-7, 2.04426310338993978564e-15
     )
     return (a + b * x) / (c + d * x)
-
-
-@inner
-def _gamma_parts(shape: Any) -> Any:
-    """Marsaglia and Tsang's d and c, of a shape >= 1: the draw is d (1 + c x)^3 for a normal x, if it is accepted."""
-    d = shape - 1.0 / 3.0
-    return d, 1.0 / math.sqrt(9.0 * d)
-
-
-@outlined
-def gamma_draw(shape: Any, z: Any) -> Any:
-    """(Gamma(shape, 1) draw, next word) for a shape >= 1: Marsaglia and Tsang (2000)."""
-    d, c = _gamma_parts(shape)
-    while True:
-        z = following(z)
-        x = normal_quantile(uniform(z))
-        v = 1.0 + c * x
-        if v > 0.0:
-            v = v * v * v
-            z = following(z)
-            u = uniform(z)
-            if u < 1.0 - 0.0331 * (x * x) * (x * x) or log(u) < 0.5 * x * x + d * (1.0 - v + log(v)):
-                return d * v, z
-
-
-@outlined
-def log_gamma_draw(shape: Any, z: Any) -> Any:
-    """(ln of a Gamma(shape, 1) draw, next word): in logarithms, so that those of tiny shapes do not vanish."""
-    boost = 0.0
-    if shape < 1.0:
-        z = following(z)
-        boost = log(uniform(z)) / shape
-        shape = shape + 1.0
-    x, z = gamma_draw(shape, z)
-    return log(x) + boost, z
-
-
-@outlined
-def beta_draw(a: Any, b: Any, z: Any) -> Any:
-    """A Beta(a, b) draw from the sequence of words that ``z`` starts: X / (X + Y) for X ~ Gamma(a), Y ~ Gamma(b)."""
-    if a >= 1.0 and b >= 1.0:
-        x, z = gamma_draw(a, z)
-        y, z = gamma_draw(b, z)
-        return x / (x + y)
-    x, z = log_gamma_draw(a, z)
-    y, z = log_gamma_draw(b, z)
-    return 1.0 / (1.0 + exp(y - x))
-
-
-@compiled
-def beta_draw_straight(a: Any, b: Any, z: Any) -> Any:
-    """``beta_draw`` to the bit where both of its numbers are found at the first try, as most are, else NaN: without a
-    branch, for loops that the compiler turns into vector code."""
-    x, first = _gamma_straight(a, following(z))
-    y, second = _gamma_straight(b, following(following(following(z))))
-    return x / (x + y) if first & second & (a >= 1.0) & (b >= 1.0) else np.nan
-
-
-@inner
-def _gamma_straight(shape: Any, z: Any) -> Any:
-    """(what ``gamma_draw`` gives, whether it does so at the first try), from the word of its normal."""
-    d, c = _gamma_parts(shape if (shape >= 1.0) & (shape < _LARGE) else 1.0)
-    x, found = _normal_nearly_always(uniform(z))
-    u = uniform(following(z))
-    root = 1.0 + c * x
-    v = root * root * root
-    squeezed = u < 1.0 - 0.0331 * (x * x) * (x * x)
-    accepted = log(u) < 0.5 * x * x + d * (1.0 - v + log(v if root > 0.0 else 1.0))
-    return d * v, found & (root > 0.0) & (squeezed | accepted) & (shape < _LARGE)

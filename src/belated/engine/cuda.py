@@ -22,10 +22,11 @@ from numba import float64, int32, uint16
 
 from belated.address import every, grid
 from belated.engine import flight as air
+from belated.engine.circle import play_ring
 from belated.engine.game import FINISHED, Game, Sink, regret_of
 from belated.engine.laws import Laws
 from belated.engine.layout import THREADS, Kind
-from belated.engine.ring import Ring, play_ring
+from belated.engine.ring import Ring
 from belated.engine.wheel import play_wheel
 from belated.errors import MissingComponent
 from belated.forms.state import REGISTERS, State, reset

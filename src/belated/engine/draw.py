@@ -13,8 +13,8 @@ import numpy as np
 from belated.engine.laws import BERNOULLI, BETA, BY_VALUE, CONSTANT, FIXED, SPLIT, SPREAD, Laws
 from belated.engine.quantile import quantile, quantiles
 from belated.kernel import inner, merged
-from belated.numerics import beta_draw
 from belated.rng import uniform
+from belated.samplers import beta_draw
 
 _12 = np.uint64(12)
 _TINY = 2.0**-53

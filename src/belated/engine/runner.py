@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from belated.engine import flight as air
 from belated.engine import stock as draws
+from belated.engine.circle import play_rings
 from belated.engine.encode import Board
 from belated.engine.episode import Outcome, Setting, play
 from belated.engine.game import BAD_ARM, NO_ROOM, STOPPED
 from belated.engine.laws import FIXED
-from belated.engine.ring import play_rings
 from belated.errors import InvalidParameter
 from belated.forms.base import Policy
 from belated.forms.calls import entry_for, no_such_arm, with_table

@@ -12,8 +12,9 @@ from belated.domains import ShapeNumber
 from belated.forms.base import NO_TABLE, Policy, policy
 from belated.forms.state import Arm, Shape, State
 from belated.kernel import inner
-from belated.numerics import beta_draw, beta_draw_straight, normal_quantile
+from belated.numerics import normal_quantile
 from belated.rng import word
+from belated.samplers import beta_draw, beta_draw_straight
 
 
 @inner

@@ -1,0 +1,82 @@
+"""One delay for all arms: the ring gives the bits of the wheel, which tests compare with the plain simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from belated import Problem, simulate
+from belated.delays import Fixed
+from belated.engine import runner
+from belated.policies import (
+    UCB,
+    OptimisticPessimisticElimination,
+    OptimisticUCB,
+    PatientBandits,
+    PhasedElimination,
+    SuccessiveElimination,
+    ThompsonSampling,
+    UniformChoice,
+)
+from belated.rewards import Bernoulli
+from own_policies import Impatient
+from same import assert_same_bits
+
+POLICIES: list[Any] = [
+    UCB(confidence=0.3),
+    SuccessiveElimination(confidence=0.05),
+    PhasedElimination(confidence=0.005),
+    OptimisticPessimisticElimination(confidence=0.05),
+    OptimisticUCB(confidence=0.3),
+    PatientBandits(alpha=0.5, constant=0.5),
+    ThompsonSampling(),
+    UniformChoice(),
+    Impatient(),
+]
+
+
+def family(rng: np.random.Generator) -> Problem:
+    return Problem([Bernoulli(float(mean)) for mean in rng.uniform(0.1, 0.9, 4)], Fixed(6))
+
+
+def problem(arms: int, delay: int) -> Problem:
+    return Problem([Bernoulli(0.2 + 0.6 * (7 * arm % 11) / 11) for arm in range(arms)], Fixed(delay))
+
+
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "no delay": (problem(3, 0), {"horizon": 300}),
+    "a delay of one round": (problem(3, 1), {"horizon": 300}),
+    "delays": (problem(5, 40), {"horizon": 700}),
+    "the longest that is heard of": (problem(3, 49), {"horizon": 50}),
+    "longer than the horizon": (problem(3, 50), {"horizon": 50}),
+    "one round": (problem(2, 0), {"horizon": 1}),
+    "one arm": (problem(1, 3), {"horizon": 20}),
+    "a tree of arms": (problem(70, 5), {"horizon": 400}),
+    "more arms than rounds": (problem(70, 5), {"horizon": 40}),
+    "one run": (problem(4, 9), {"horizon": 200, "runs": 1}),
+    "a problem for each run": (family, {"horizon": 300}),
+    "checkpoints before the horizon": (problem(4, 9), {"horizon": 200, "checkpoints": [1, 2, 63, 64, 150]}),
+    "easily decided": (Problem([Bernoulli(0.05), Bernoulli(0.95)], Fixed(30)), {"horizon": 2000}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_ring_gives_the_bits_of_the_wheel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting, options = CASES[name]
+    options = {"runs": 13, "seed": 4, "checkpoints": 7, **options}
+    calls: list[str] = []
+    for way in ("_play", "_play_ring"):
+        played = getattr(runner, way)
+        monkeypatch.setattr(
+            runner, way, lambda *given, _way=way, _played=played: (calls.append(_way), _played(*given))[1]
+        )
+    ring = simulate(setting, POLICIES, **options)
+    ways = set(calls)
+    monkeypatch.setattr(runner, "LONGEST_RING", 0)
+    calls.clear()
+    wheel = simulate(setting, POLICIES, **options)
+    assert set(calls) == {"_play"}
+    assert ways == ({"_play"} if name == "longer than the horizon" else {"_play_ring"})
+    assert_same_bits(ring, wheel)
