@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,11 +68,18 @@ def test_the_ring_gives_the_bits_of_the_wheel(name: str, monkeypatch: pytest.Mon
     setting, options = CASES[name]
     options = {"runs": 13, "seed": 4, "checkpoints": 7, **options}
     calls: list[str] = []
-    for way in ("_play", "_play_ring"):
+
+    def watched(way: str) -> Callable[..., int]:
         played = getattr(runner, way)
-        monkeypatch.setattr(
-            runner, way, lambda *given, _way=way, _played=played: (calls.append(_way), _played(*given))[1]
-        )
+
+        def play(*given: Any) -> int:
+            calls.append(way)
+            return int(played(*given))
+
+        return play
+
+    for way in ("_play", "_play_ring"):
+        monkeypatch.setattr(runner, way, watched(way))
     ring = simulate(setting, POLICIES, **options)
     ways = set(calls)
     monkeypatch.setattr(runner, "LONGEST_RING", 0)

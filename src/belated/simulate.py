@@ -15,6 +15,7 @@ import numpy.typing as npt
 from belated.collect import Collector
 from belated.domains import MAX_HORIZON
 from belated.engine.encode import board
+from belated.engine.episode import Outcome
 from belated.engine.runner import Chunk, Plan, run_chunk
 from belated.errors import Interrupted, InvalidParameter
 from belated.forms.base import Policy, check_registered
@@ -29,8 +30,8 @@ second, and a few times as long as it takes to begin."""
 CHUNKS_ON_DEVICE = 4
 """Chunks that are on the device, or being collected, at a time."""
 
-Playing = tuple[Iterator[Chunk], Callable[[Chunk], None], int]
-"""Chunks, how one is played and collected, and in how many threads."""
+Playing = tuple[Iterator[Chunk], Callable[[Chunk], list[Outcome] | None], int]
+"""Chunks, how one is played (None: collected already, or stopped), and in how many threads."""
 
 
 def simulate(
@@ -81,7 +82,7 @@ def simulate(
                 playing = _on_device(problem, chosen, plan, runs, collector)
             else:
                 playing = _on_cores(problem, chosen, plan, runs, threads, collector)
-            _play_all(playing, plan, lambda rounds: report(rounds * len(chosen)))
+            _play_all(playing, plan, collector, lambda rounds: report(rounds * len(chosen)))
         except KeyboardInterrupt:
             plan.stop[0] = 1
             done = collector.finished
@@ -97,13 +98,11 @@ def simulate(
 def _on_cores(
     problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, threads: int, collector: Collector
 ) -> Playing:
-    """The chunks for the processor, and how one is played and collected."""
+    """The chunks for the processor, and how one is played."""
     size = collector.block or _chunk_runs(plan.horizon, runs, threads)
 
-    def play(chunk: Chunk) -> None:
-        outcomes = run_chunk(policies, chunk, plan)
-        if outcomes is not None:  # None: stopped
-            collector.add(chunk, outcomes)
+    def play(chunk: Chunk) -> list[Outcome] | None:
+        return run_chunk(policies, chunk, plan)
 
     return _chunks(problem, plan, runs, collector.arms, size), play, threads
 
@@ -111,7 +110,7 @@ def _on_cores(
 def _on_device(
     problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, collector: Collector
 ) -> Playing:
-    """The chunks for the device, and how one is played and collected: some are played while others are collected."""
+    """The chunks for the device, and how one is played, and collected at once: its outcomes lie in lent memory."""
     from belated.engine.launch import launch_runs, played_on_device
     from belated.engine.layout import THREADS
 
@@ -126,11 +125,11 @@ def _on_device(
     return _chunks(problem, plan, runs, collector.arms, size), play, CHUNKS_ON_DEVICE
 
 
-def _play_all(playing: Playing, plan: Plan, report: Callable[[int], None]) -> None:
+def _play_all(playing: Playing, plan: Plan, collector: Collector, report: Callable[[int], None]) -> None:
     """Play all chunks in so many threads; an interruption leaves no thread behind."""
     chunks, play, threads = playing
     with ThreadPoolExecutor(threads) as pool:
-        waiting: dict[Future[None], Chunk] = {}
+        waiting: dict[Future[list[Outcome] | None], Chunk] = {}
         try:
             while True:
                 for chunk in islice(chunks, 2 * threads - len(waiting)):
@@ -138,9 +137,11 @@ def _play_all(playing: Playing, plan: Plan, report: Callable[[int], None]) -> No
                 if not waiting:
                     return
                 finished, _ = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in finished:
+                for future in sorted(finished, key=lambda done: waiting[done].first):
                     chunk = waiting.pop(future)
-                    future.result()
+                    outcomes = future.result()
+                    if outcomes is not None:
+                        collector.add(chunk, outcomes)
                     report(chunk.runs * plan.horizon)
         except BaseException:
             plan.stop[0] = 1
