@@ -17,13 +17,13 @@ import numpy as np
 
 import subject
 from belated import simulate
-from belated.engine import launch
-from belated.engine.cuda import device, exactly, kernel_for
+from belated.engine.cuda import device
 from belated.engine.encode import board
-from belated.engine.layout import THREADS, bytes_of_thread, planned
+from belated.engine.launch import call, finish, start
+from belated.engine.layout import planned
+from belated.engine.rooms import ROOMS
 from belated.engine.runner import Chunk, Plan
 from belated.experiments import PAPER, load
-from belated.forms.calls import code_folder
 from belated.report import Report, summed
 from belated.reproduce import reproduce
 from task import HERE, TASK
@@ -51,18 +51,15 @@ def kernel(policy: Any) -> tuple[float, float]:
     rounds = (np.arange(1, POINTS + 1) * horizon) // POINTS
     plan = Plan(horizon, rounds, 0, np.zeros(1, np.int64))
     prepared = planned(policy, Chunk(0, RUNS, board([subject.problem()], horizon)), plan)
-    room = launch._start(prepared)
-    launch._finish(prepared, room)
-    parameters = policy.parameters(TASK.arms)._replace(table=())
-    shared = bytes_of_thread(prepared.kind, TASK.arms) * THREADS
+    with ROOMS.lent([(prepared.region.bytes, prepared.region.bytes)]) as (room,):
+        start(prepared, room)
+        finish(prepared, room)
 
-    def work() -> None:
-        with exactly():
-            compiled = kernel_for(prepared.kind, code_folder(type(policy)))
-            compiled[RUNS // THREADS, THREADS, room.stream, shared](parameters, prepared.numbers, *room.views)
-        room.stream.synchronize()
+        def work() -> None:
+            call(prepared, room)
+            room.stream.synchronize()
 
-    seconds = best(work)
+        seconds = best(work)
     result = simulate(subject.problem(), policy, horizon=horizon, runs=4096, seed=0)
     return RUNS * horizon * played(result) / seconds, played(result)
 

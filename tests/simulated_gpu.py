@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from belated import Problem, Result, simulate
+from belated import Problem, Result, collect, simulate
 from belated.delays import ByReward, Empirical, Fixed, Geometric, Mixture, Never, PacketLoss, Pareto
 from belated.engine import cuda, launch, layout
+from belated.forms.base import policy
+from belated.forms.state import Arm, State
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -24,6 +26,7 @@ from belated.policies import (
 )
 from belated.rewards import Bernoulli, Beta, Constant
 from belated.rewards import Uniform as UniformReward
+from own_policies import Impatient
 
 POLICIES: list[Any] = [
     UCB(confidence=1.0),
@@ -36,7 +39,38 @@ POLICIES: list[Any] = [
     UniformChoice(),
 ]
 BINARY = [Bernoulli(0.2), Bernoulli(0.8), Bernoulli(0.5)]
+MANY = [Bernoulli(0.1 + 0.8 * (7 * arm % 11) / 11) for arm in range(70)]
 OTHERS = [Constant(0.4), Beta(2.0, 3.0), UniformReward(0.1, 0.8)]
+
+
+@policy
+class LateElimination(SuccessiveElimination):
+    """An elimination that looks at the round, and keeps its own count of answers."""
+
+    label = "LateElimination"
+    memory = 1
+
+    @staticmethod
+    def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        state.memory[arm, 0] += 1.0 + 0.01 * (now - pulled_at) + 0.001 * rank
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        return arm.total / max(arm.memory[arm.number, 0], 1.0) + 3.0 / arm.now
+
+
+@policy
+class Balanced(UCB):
+    """Pulls the second arm while it has fewer answers than the first: counts are subtracted."""
+
+    label = "Balanced"
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        return np.int64(1) if state.observed[1] - state.observed[0] < 2 else np.int64(now % 3)
+
+
+OWN: list[Any] = [Impatient(), LateElimination(confidence=0.05), Balanced(confidence=1.0)]
 
 
 def family(rng: np.random.Generator) -> Problem:
@@ -58,8 +92,13 @@ CASES: dict[str, tuple[Any, list[Any], dict[str, int]]] = {
     "by reward": (Problem(BINARY, ByReward({0.0: Fixed(20), 1.0: Geometric(3.0)})), POLICIES[:4], {}),
     "mixture": (Problem(BINARY, Mixture([(0.5, Fixed(2)), (0.5, Never())])), POLICIES[:4], {}),
     "several launches": (Problem(BINARY, Fixed(5)), POLICIES[:2], {"MOST_RUNS": 8}),
+    "a tree of arms": (Problem(MANY, Fixed(5)), [POLICIES[0], POLICIES[1], POLICIES[4]], {}),
+    "a tree of arms, nothing shared": (Problem(MANY, Geometric(4.0)), [POLICIES[0]], {"SHARED_BYTES": 0}),
+    "own policies, ring": (Problem(BINARY, Fixed(9)), OWN, {}),
+    "own policies, wheel": (Problem(BINARY, Geometric(8.0)), OWN, {}),
+    "summed up in blocks": (Problem(BINARY, Fixed(5)), POLICIES[:2], {"KEPT_NUMBERS": 1, "BLOCK": 4}),
 }
-FIELDS = ("final", "curves", "pulls", "observed", "lost", "in_flight", "eliminated_at")
+FIELDS = ("mean", "stderr", "final", "curves", "pulls", "observed", "lost", "in_flight", "eliminated_at")
 
 
 def play(name: str, device: str) -> Result:
@@ -76,7 +115,7 @@ if __name__ == "__main__":
         before = {
             key: (module, getattr(module, key))
             for key in settings
-            for module in (layout, launch)
+            for module in (layout, launch, collect)
             if hasattr(module, key)
         }
         for key, (module, _) in before.items():

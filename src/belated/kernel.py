@@ -227,7 +227,7 @@ def where_array(field: str, present: F, absent: F) -> F:
     array, ``absent`` where it is an empty tuple. Compiled code has one of them alone."""
 
     def plain(*arguments: Any) -> Any:
-        found = any(not isinstance(getattr(given, field, ()), tuple) for given in arguments)
+        found = any(getattr(getattr(given, field, ()), "ndim", 0) > 0 for given in arguments)
         return (present if found else absent)(*arguments)
 
     def typed(*arguments: Any) -> Callable[..., Any]:

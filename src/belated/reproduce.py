@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from belated.claims import Claim, Evidence, Judgement, Status
 from belated.errors import InvalidParameter, ReproductionInterrupted
@@ -86,21 +86,24 @@ def reproduce(
     A study's cells are played with as many runs as it declares; while one of its claims is undecided, with four times
     as many, up to its most. Results go to ``out``/results and are used again by the next call (``fresh``: not). With
     ``device="cuda"`` the device and the processor share the cells among them: the bits are the same. ``fraction`` is
-    that of all numbers of runs. ``watch`` is called on the way, ``done`` after each experiment. Ctrl-C raises
-    :class:`~belated.errors.ReproductionInterrupted` with the outcomes so far; what is finished stays on disk."""
+    that of all numbers of runs. ``watch`` is called on the way (with a device from several threads, one after the
+    other), ``done`` after each experiment. Ctrl-C raises :class:`~belated.errors.ReproductionInterrupted` with the
+    outcomes so far; what is finished stays on disk."""
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0.0 < fraction <= 1.0:
         raise InvalidParameter(f"fraction is {fraction!r}; give a number above 0 and at most 1.")
     check_device(device)
     start = check_seed(seed)
     _make_folder(out)
     outcomes: list[Outcome] = []
+    player = _Player(Store(out / "results", fresh), start, workers, device, watch)
     try:
-        with _Player(Store(out / "results", fresh), start, workers, device, watch) as player:
+        with player:
             for outcome in player.play_all(experiments, float(fraction)):
                 outcomes.append(outcome)
                 if done is not None:
                     done(outcome)
     except KeyboardInterrupt as error:
+        outcomes += [outcome for outcome in player.finished if all(outcome is not other for other in outcomes)]
         count = len(outcomes)
         raise ReproductionInterrupted(
             f"interrupted after {count} finished experiment{'' if count == 1 else 's'}; results so far are in "
@@ -121,7 +124,10 @@ class _Player:
         self._watch = watch
         self._pool = ThreadPoolExecutor(CELLS_ON_DEVICE)
         self._cores = Lock()
+        self._watching = Lock()
         self._stopped = False
+        self.finished: list[Outcome] = []
+        """In the order in which they were finished."""
 
     def __enter__(self) -> Self:
         return self
@@ -159,9 +165,11 @@ class _Player:
             judged |= found
         judgements = tuple(judged[number] for number in range(len(experiment.claims)))
         seconds = time.perf_counter() - started
-        return Outcome(
+        outcome = Outcome(
             experiment, evidence, judgements, seconds, tally.spent, tally.rounds, tally.reused, tally.results
         )
+        self.finished.append(outcome)
+        return outcome
 
     def _decide(
         self, experiment: str, study: Study, claims: Mapping[int, Claim], tally: _Tally
@@ -197,10 +205,13 @@ class _Player:
                 raise KeyboardInterrupt
 
             def report(progress: Progress) -> None:
+                if self._stopped:
+                    raise KeyboardInterrupt
                 done[number] = progress.done
                 if self._watch is not None:
                     so_far = Progress(sum(done.values()), left, time.perf_counter() - started)
-                    self._watch(Step(experiment, study.name, runs, so_far))
+                    with self._watching:
+                        self._watch(Step(experiment, study.name, runs, so_far))
 
             return self._result(study, study.cells[number], runs, device, report)
 
@@ -209,9 +220,11 @@ class _Player:
             results[number] = result
             left -= each[number] if found else 0
             tally.rounds += each[number]
-            tally.spent += result.manifest.seconds
+            tally.spent += result.manifest.seconds if self._device == "cpu" or found else 0.0
             tally.reused += found
             tally.results += 1
+        if self._device != "cpu":  # cells are played at the same time
+            tally.spent += time.perf_counter() - started
         return results
 
     def _side_by_side(
@@ -240,6 +253,18 @@ class _Player:
             study.checkpoints if isinstance(study.checkpoints, int) else list(study.checkpoints), cell.horizon
         )
         wanted = Manifest.of(cell.problem, cell.policies, cell.horizon, runs, self._seed, rounds, 0.0)
+        with self._store.held(wanted):
+            return self._found_or_played(wanted, cell, runs, rounds, device, report)
+
+    def _found_or_played(
+        self,
+        wanted: Manifest,
+        cell: Cell,
+        runs: int,
+        rounds: Any,
+        device: str,
+        report: Callable[[Progress], None],
+    ) -> tuple[Result, bool]:
         found = self._store.find(wanted)
         if found is not None:
             return found, True

@@ -51,7 +51,8 @@ def simulate(
     ``problem`` is a problem, or a function that draws one from a ``numpy.random.Generator`` anew for each run. All
     policies of a run meet the same rewards and delays, so that their differences are paired. ``checkpoints`` is a
     number of evenly spaced rounds ending at the horizon, or an array of rounds. ``workers`` is the number of threads
-    (None: all cores); the result does not depend on it. ``progress`` is True or False for a bar or none, None for a bar
+    (None: all cores); the result does not depend on it. ``device`` is "cpu" or "cuda"; a GPU gives the same bits, and
+    has no use for ``workers``. ``progress`` is True or False for a bar or none, None for a bar
     on a terminal after two seconds, or a function that is called with a :class:`~belated.progress.Progress`.
 
     Ctrl-C raises :class:`~belated.errors.Interrupted`, whose ``result`` holds the runs finished by then.
@@ -114,8 +115,8 @@ def _on_device(
     from belated.engine.launch import launch_runs, played_on_device
     from belated.engine.layout import THREADS
 
-    first = next(_chunks(problem, plan, 1, collector.arms, 1))
-    size = launch_runs(policies, first.board, plan, collector.block or THREADS)
+    first = next(_chunks(problem, plan, min(runs, THREADS), collector.arms, THREADS))
+    size = launch_runs(policies, first.board, plan, min(collector.block or THREADS, runs))
 
     def play(chunk: Chunk) -> None:
         if plan.stop[0] == 0:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from threading import Lock
 
 from belated.errors import StateError
 from belated.manifest import Manifest
@@ -20,6 +23,17 @@ class Store:
         self._folder = folder
         self._fresh = fresh
         self._kept: set[Path] = set()
+        self._locks: dict[Path, Lock] = {}
+        self._locking = Lock()
+
+    @contextmanager
+    def held(self, wanted: Manifest) -> Iterator[None]:
+        """A context in which no other thread is with this result: what one plays, the next finds."""
+        path = self._path(wanted)
+        with self._locking:
+            lock = self._locks.setdefault(path, Lock())
+        with lock:
+            yield
 
     def find(self, wanted: Manifest) -> Result | None:
         """The finished result of this manifest, if there is one."""

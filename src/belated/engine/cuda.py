@@ -1,9 +1,9 @@
 """The kernel: one thread a run, the CPU's own functions compiled for the device.
 
 The counts and scores of the arms, and the lists of the active ones, lie in shared memory where they fit, side by side
-for the threads of a block; everything else lies in global memory, side by side for the runs. Multiplications and
-additions are not fused, so that the bits are those of the CPU.
-"""
+for the threads of a block. Everything else lies in global memory: what a run works on side by side for the runs, what
+it gives back one run after the other. Multiplications and additions are not fused, so that the bits are those of the
+CPU."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from numba import float64, int32, uint16
 from belated.address import every, grid
 from belated.engine import flight as air
 from belated.engine.circle import play_ring
-from belated.engine.game import FINISHED, Game, Sink, regret_of
+from belated.engine.game import BAD_ARM, Game, Sink, regret_of
 from belated.engine.laws import Laws
 from belated.engine.layout import THREADS, Kind
 from belated.engine.ring import Ring
 from belated.engine.wheel import play_wheel
 from belated.errors import MissingComponent
 from belated.forms.state import REGISTERS, State, reset
-from belated.kernel import SIMULATED, kept_in
+from belated.kernel import JIT, SIMULATED, kept_in
 from belated.rng import run_key
 
 INSTALL = "pip install 'belated[cuda]'"
@@ -43,6 +43,8 @@ cuda: Any = None
 @cache
 def device() -> Any:
     """numba's CUDA target; an error with the install line where it is missing, or there is no device."""
+    if SIMULATED and JIT:
+        raise MissingComponent("numba's simulator of a GPU needs NUMBA_DISABLE_JIT=1 beside NUMBA_ENABLE_CUDASIM=1.")
     global cuda  # noqa: PLW0603  (the simulator looks for it among the module's names)
     os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")  # else launches of many streams wait for each other
     if not hasattr(np, "row_stack"):  # numba-cuda 0.30 still asks for it
@@ -203,7 +205,7 @@ def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
                 every(f8, at.reward + run, slots, runs),
             )
             ended = play_wheel(policy, game, state, flight, sink)
-        f8[at.final + run] = regret_of(game.gap, state) if ended == FINISHED else np.nan
+        f8[at.final + run] = regret_of(game.gap, state) if ended != BAD_ARM else np.nan
         for arm in range(arms):
             i4[at.out_pulls + run * arms + arm] = pulls[arm]
 

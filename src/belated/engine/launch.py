@@ -1,11 +1,10 @@
-"""Launches on a GPU: how many runs at a time, where their numbers lie, and what comes back."""
+"""Launches on a GPU: how many runs at a time, and what comes back."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,28 +13,17 @@ from belated.engine.cuda import device, exactly, kernel_for
 from belated.engine.encode import Board
 from belated.engine.episode import Outcome
 from belated.engine.layout import THREADS, Launch, bytes_of_thread, planned
-from belated.engine.runner import Chunk, Plan
+from belated.engine.rooms import ROOMS, Room
+from belated.engine.runner import Chunk, Plan, cannot_compile
 from belated.errors import InvalidParameter
 from belated.forms.base import Policy
 from belated.forms.calls import code_folder, no_such_arm
 
-MEMORY_SHARE = 0.125
-"""Of the free memory, how much the launches of a chunk may take; several chunks are on the device at a time."""
+CHUNK_SHARE = 0.1
+"""Of the memory that may be lent, how much the launches of a chunk may take; several chunks are on the device at a
+time."""
 MOST_RUNS = 1 << 16
 """Runs of a launch at the most."""
-SMALLEST = 1 << 22
-"""Memory is taken in sizes that are powers of two from this on, so that it can be used again."""
-VIEWS = (np.float64, np.int64, np.uint64, np.int32, np.uint32)
-"""The types of number that the kernel sees the memory as, in the order of its arguments."""
-
-
-class Room(NamedTuple):
-    """Memory that launches use one after the other, with a stream of their own."""
-
-    stream: Any
-    bytes: Any  # the device's memory
-    views: tuple[Any, ...]  # the same as each type of number
-    back: npt.NDArray[np.uint8]  # the host's memory that results are copied to
 
 
 def check_available() -> None:
@@ -44,18 +32,17 @@ def check_available() -> None:
 
 
 def launch_runs(policies: Sequence[Policy], board: Board, plan: Plan, step: int) -> int:
-    """How many runs of such a problem go into one launch of all policies: a multiple of ``step``."""
-    free, _ = device().current_context().get_memory_info()
+    """How many runs of such problems go into one launch of all policies: a multiple of ``step``."""
     small, large = (
         sum(planned(policy, Chunk(0, runs, board), plan).region.bytes for policy in policies)
         for runs in (step, 2 * step)
     )
-    if small > free * MEMORY_SHARE:
+    if small > ROOMS.all:
         raise InvalidParameter(
-            f"the device has {free / 1e9:.1f} GB of free memory, and {step} runs of this horizon with such delays take "
-            f"{small / 1e9:.1f} GB of it at a time; use device='cpu'."
+            f"{step} runs of this horizon with such delays take {small / 1e9:.1f} GB of the device's memory at a time, "
+            f"and it has {ROOMS.all / 1e9:.1f}; use device='cpu'."
         )
-    steps = 1 + min((free * MEMORY_SHARE - small) / max(large - small, 1), MOST_RUNS)
+    steps = 1 + min(max(ROOMS.all * CHUNK_SHARE - small, 0.0) / max(large - small, 1), MOST_RUNS)
     return step * max(min(int(steps), MOST_RUNS // step), 1)
 
 
@@ -64,67 +51,48 @@ def played_on_device(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> It
     """The outcome of each policy on the chunk's runs, all played on the device at the same time. They lie in memory
     that others use after this context."""
     launches = [planned(policy, chunk, plan) for policy in policies]
-    rooms: list[Room] = []
-    try:
-        for launch in launches:
-            rooms.append(_start(launch))  # noqa: PERF401  (one may fail)
-        yield [_finish(launch, room) for launch, room in zip(launches, rooms, strict=True)]
-    finally:
-        for room in rooms:
-            room.stream.synchronize()
-        with _lending:
-            _spare.extend(rooms)
+    with ROOMS.lent([(launch.region.bytes, _host_bytes(launch)) for launch in launches]) as rooms:
+        pairs = list(zip(launches, rooms, strict=True))
+        for pair in pairs:
+            start(*pair)
+        yield [finish(*pair) for pair in pairs]
 
 
-_lending = threading.Lock()
-_spare: list[Room] = []
-"""Memory that is there already."""
+def _host_bytes(launch: Launch) -> int:
+    """Bytes of what is copied there, or back, whichever is more."""
+    places = launch.region.places
+    return max(places["total"][0], launch.region.bytes - places["curve"][0])
 
 
-def _borrowed(size: int, back: int) -> Room:
-    """Memory of at least these many bytes: the smallest that is there, or new."""
-    with _lending:
-        fitting = [room for room in _spare if room.bytes.size >= size and room.back.size >= back]
-        if fitting:
-            room = min(fitting, key=lambda one: int(one.bytes.size))
-            _spare.remove(room)
-            return room
-    try:
-        return _new_room(size, back)
-    except Exception as error:  # numba's has no class of its own
-        if "MEMORY" not in str(error).upper():
-            raise
-        with _lending:
-            _spare.clear()
-        return _new_room(size, back)
-
-
-def _new_room(size: int, back: int) -> Room:
-    cuda = device()
-    size, back = (1 << max(number - 1, SMALLEST - 1).bit_length() for number in (size, back))
-    whole = cuda.device_array(size, np.uint8)
-    return Room(cuda.stream(), whole, tuple(whole.view(kind) for kind in VIEWS), cuda.pinned_array(back, np.uint8))
-
-
-def _start(launch: Launch) -> Room:
+def start(launch: Launch, room: Room) -> None:
     """Copy, launch and copy back, without waiting."""
-    places, numbers, kind = launch.region.places, launch.numbers, launch.kind
-    first, start, end = places["total"][0], places["curve"][0], launch.region.bytes
-    room = _borrowed(end, max(first, end - start))
+    places = launch.region.places
+    there, back, end = places["total"][0], places["curve"][0], launch.region.bytes
     for name, array in launch.given.items():
         place = places[name][0]
         room.back[place : place + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    room.bytes[:first].copy_to_device(room.back[:first], stream=room.stream)
+    room.bytes[:there].copy_to_device(room.back[:there], stream=room.stream)
+    call(launch, room)
+    room.bytes[back:end].copy_to_host(room.back[: end - back], stream=room.stream)
+
+
+def call(launch: Launch, room: Room) -> None:
+    """Launch the kernel."""
+    numbers, kind = launch.numbers, launch.kind
     policy = launch.policy.parameters(numbers.arms)._replace(table=())
     shared = bytes_of_thread(kind, numbers.arms) * THREADS if kind.shared else 0
-    kernel = kernel_for(kind, code_folder(type(launch.policy)))
-    with exactly():
-        kernel[-(-numbers.runs // THREADS), THREADS, room.stream, shared](policy, numbers, *room.views)
-    room.bytes[start:end].copy_to_host(room.back[: end - start], stream=room.stream)
-    return room
+    try:
+        with exactly():
+            kernel = kernel_for(kind, code_folder(type(launch.policy)))
+            kernel[-(-numbers.runs // THREADS), THREADS, room.stream, shared](policy, numbers, *room.views)
+    except Exception as error:
+        if not type(error).__module__.endswith("core.errors"):  # numba's own, which come from compiling
+            raise
+        raise cannot_compile(launch.policy, error) from error
 
 
-def _finish(launch: Launch, room: Room) -> Outcome:
+def finish(launch: Launch, room: Room) -> Outcome:
+    """Wait for the outcome, which lies in the room."""
     room.stream.synchronize()
     places = launch.region.places
     first = places["curve"][0]

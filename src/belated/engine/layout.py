@@ -135,8 +135,10 @@ def planned(policy: Policy, chunk: Chunk, plan: Plan) -> Launch:
     delay = chunk.board.common_delay(horizon)
     ring = delay >= 0
     binary = chunk.board.binary
-    ways = shape.scored, shape.eliminates, shape.bounded
-    kind = Kind(ring, binary and ring, binary and ring and horizon < SHORT, True, *ways)
+    # A policy from outside may subtract counts, or have bounds that are not brought up to date as the form's are.
+    trusted = bool(getattr(policy, "is_trusted", False))
+    short = binary and ring and horizon < SHORT and trusted
+    kind = Kind(ring, binary and ring, short, True, shape.scored, shape.eliminates, shape.bounded and trusted)
     if bytes_of_thread(kind, arms) * THREADS > SHARED_BYTES:
         kind = kind._replace(shared=False, short=False)
     bits, levels = (3, 1) if ring else _wheel(longest, horizon)
@@ -154,15 +156,15 @@ def planned(policy: Policy, chunk: Chunk, plan: Plan) -> Launch:
     wanted: dict[str, tuple[Any, tuple[int, ...]]] = {
         **{name: (array.dtype.type, array.shape) for name, array in given.items()},
         "total": (np.float64, (arms, here)),
-        "score": (np.float64, ((arms + 2) * (shape.scored or shape.bounded), here)),
-        "floor": (np.float64, (arms * shape.bounded, here)),
+        "score": (np.float64, ((arms + 2) * (shape.scored or kind.bounded), here)),
+        "floor": (np.float64, (arms * kind.bounded, here)),
         "pulls": (np.int32, (arms, here)),
         "observed": (np.int32, (arms, here)),
         "register": (np.int32, (REGISTERS, here)),
         "active": (np.uint32, (arms * shape.eliminates, here)),
         "sweep": (np.uint32, (arms * shape.eliminates, here)),
         "winner": (np.uint32, (leaves, runs)),
-        "own": (np.float64, ((arms + 1) * shape.memory, runs)),
+        "own": (np.float64, (runs, (arms + 1) * shape.memory)),
         "key": (np.uint64, (2, runs)),
         "ring": (np.uint32, (delay + 1 if ring else 0, runs)),
         "ring_reward": (np.float64, (delay + 1 if ring and not binary else 0, runs)),

@@ -110,8 +110,13 @@ def _call(function: Callable[..., Any], policy: Policy, *arguments: Any) -> int:
     try:
         return int(entry_for(function, type(policy))(*arguments))
     except CompileError as error:
-        reason = str(error).strip().splitlines()
-        raise InvalidParameter(
-            f"{type(policy).__name__} cannot be compiled: {reason[-1] if reason else error!r} "
-            "Its static methods may use numbers, arrays and functions that numba knows."
-        ) from error
+        raise cannot_compile(policy, error) from error
+
+
+def cannot_compile(policy: Policy, error: Exception) -> InvalidParameter:
+    """The error for a policy that numba cannot compile."""
+    reason = str(error).strip().splitlines()
+    return InvalidParameter(
+        f"{type(policy).__name__} cannot be compiled: {reason[-1] if reason else error!r} "
+        "Its static methods may use numbers, arrays and functions that numba knows."
+    )

@@ -36,7 +36,7 @@ class State(NamedTuple):
     observed: npt.NDArray[np.float64]  # (rows,) n: how many of these pulls were answered
     total: npt.NDArray[np.float64]  # (rows,) S: sum of the answers, in the order of their arrival
     score: npt.NDArray[np.float64]  # (rows,) the cached index, +inf before the first pull; the bar. Or upper bounds
-    floor: Any  # (K + 1,) elimination: the lower bounds, where both are kept; else nothing
+    floor: Any  # (K,) elimination: the lower bounds, where both are kept; else nothing
     winner: npt.NDArray[np.uint32]  # (leaves,) index policies with many arms: the winner tree, its root at 1
     active: npt.NDArray[np.uint32]  # (K,) elimination: the arms left, in index order
     sweep: npt.NDArray[np.uint32]  # (K,) elimination: the arms of the present sweep

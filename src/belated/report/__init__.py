@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -42,27 +43,27 @@ class Report:
         self._drawn: dict[str, Future[tuple[bytes, str]]] = {}
 
     def __enter__(self) -> Self:
-        self._stage.__enter__()
-        self._folder = self._stage.inside("report/figures")
         return self
+
+    @cached_property
+    def _folder(self) -> Path:
+        """Where figures go: made when the first is drawn."""
+        self._stage.__enter__()
+        return self._stage.inside("report/figures")
 
     def add(self, outcome: Outcome) -> None:
         """An experiment was played: begin to draw its figures."""
+        folder = self._folder
         for picture in outcome.experiment.figures:
             name = named(outcome.experiment, picture)
-            self._drawn[name] = self._drawing.submit(self._draw, name, picture, outcome.evidence)
-
-    def _draw(self, name: str, picture: Picture, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
-        """(the figure as SVG, its note); the figure and its data go into files."""
-        figure = draw(picture, evidence)
-        for kind in ("svg", "pdf", "png"):
-            save_figure(figure, self._folder / f"{name}.{kind}")
-        frame = table(picture, evidence).convert_dtypes()
-        frame.to_csv(self._folder / f"{name}.csv", index=False, lineterminator="\n")
-        return (self._folder / f"{name}.svg").read_bytes(), note(picture, evidence)
+            self._drawn[name] = self._drawing.submit(_draw, folder / name, picture, outcome.evidence)
 
     def finish(self, summary: Summary, outcomes: Sequence[Outcome]) -> Path:
         """Write what is left, and put it all in its place. The page's path."""
+        for outcome in outcomes:
+            if any(named(outcome.experiment, picture) not in self._drawn for picture in outcome.experiment.figures):
+                self.add(outcome)
+        self._folder.mkdir(exist_ok=True)  # where nothing was drawn
         drawn = {name: future.result() for name, future in self._drawn.items()}
         drawings = {name: drawing for name, (drawing, _) in drawn.items()}
         notes = {name: text for name, (_, text) in drawn.items()}
@@ -81,7 +82,18 @@ class Report:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._drawing.shutdown(cancel_futures=True)
-        self._stage.__exit__(kind, error, trace)
+        if "_folder" in self.__dict__:
+            self._stage.__exit__(kind, error, trace)
+
+
+def _draw(path: Path, picture: Picture, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
+    """(the figure as SVG, its note); the figure and its data go into files."""
+    files = {kind: path.with_name(f"{path.name}.{kind}") for kind in ("svg", "pdf", "png", "csv")}
+    figure = draw(picture, evidence)
+    for kind in ("svg", "pdf", "png"):
+        save_figure(figure, files[kind])
+    table(picture, evidence).convert_dtypes().to_csv(files["csv"], index=False, lineterminator="\n")
+    return files["svg"].read_bytes(), note(picture, evidence)
 
 
 def _plain(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:
