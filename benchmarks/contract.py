@@ -79,6 +79,10 @@ QUICK = Size(
 )
 
 
+WHEEL = "fixed delays of 200 and 201, in the wheel"
+"""Fixed delays that are not the same for all arms are played as all other laws are."""
+
+
 def simulated(setting: Any, policy: Any, **options: Any) -> Timed:
     """Return a timed call of the public ``simulate``, set-up included."""
     full = {"horizon": TASK.horizon, **options}
@@ -163,10 +167,16 @@ def delay_laws(size: Size) -> list[Row]:
     """Every delay law against the fixed one."""
     laws = subject.laws()
     entries = {name: simulated(subject.problem(law), subject.ucb(), runs=size.law_runs) for name, law in laws.items()}
+    entries[WHEEL] = simulated(subject.two_delays(), subject.ucb(), runs=size.law_runs)
     with one_core():
         best = contest(entries, size.law_repeats)
-    fixed = best.pop("Fixed(200)")
-    return [Row("delay laws", f"{name} / Fixed(200)", seconds / fixed, "x", 2.0) for name, seconds in best.items()]
+    fixed, wheel = best.pop("Fixed(200)"), best.pop(WHEEL)
+    rounds = size.law_runs * TASK.horizon
+    rows = [Row("delay laws", f"{WHEEL} / Fixed(200)", wheel / fixed, "x", note=f"{1e9 * wheel / rounds:.3g} ns")]
+    for name, seconds in best.items():
+        note = f"{1e9 * seconds / rounds:.3g} ns; {seconds / wheel:.2f} x {WHEEL}"
+        rows.append(Row("delay laws", f"{name} / Fixed(200)", seconds / fixed, "x", 2.0, note=note))
+    return rows
 
 
 def eliminations(size: Size) -> list[Row]:
@@ -254,7 +264,9 @@ def fresh_process(size: Size) -> list[Row]:
 def scaling(size: Size) -> tuple[list[Row], dict[str, list[tuple[int, float]]]]:
     """Nanoseconds per round of UCB for numbers of arms and for horizons, and how they grow."""
     arms = {
-        count: _per_round(subject.problem(arms=count), 20 * max(count, 5000), size.scaling_rounds // 10)
+        count: _per_round(
+            subject.problem(arms=count), 20 * max(count, 5000), size.scaling_rounds // (10 if count < 10_000 else 2)
+        )
         for count in (2, 5, 20, 100, 1000, 10_000, 100_000)
         if count <= size.most_arms
     }

@@ -40,6 +40,12 @@ def problem(delays: Any = None, arms: int = TASK.arms) -> Any:
     return Problem([Bernoulli(mean) for mean in means], Fixed(TASK.delay) if delays is None else delays)
 
 
+def two_delays() -> Any:
+    """Return the task with another delay for one arm, so that feedback does not wait in a ring."""
+    delays = [Fixed(TASK.delay + (arm == 0)) for arm in range(TASK.arms)]
+    return Problem([Bernoulli(mean) for mean in TASK.means], delays)
+
+
 def easy() -> Any:
     """Return two arms so far apart that an elimination is soon over."""
     return Problem([Bernoulli(0.25), Bernoulli(0.75)], Fixed(TASK.delay))
