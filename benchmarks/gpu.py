@@ -95,7 +95,8 @@ def main(folder: str) -> None:
 
     def add(what: str, value: float, unit: str, limit: float, note: str = "") -> None:
         limited = f"at {'most' if unit == 's' else 'least'} {limit:g}" if limit else ""
-        rows.append({"what": what, "value": value, "unit": unit, "limit": limited, "note": note})
+        passed = None if not limit else value <= limit if unit == "s" else value >= limit
+        rows.append({"what": what, "value": value, "unit": unit, "limit": limited, "passed": passed, "note": note})
         print(rows[-1], flush=True)
 
     task = f"K = {TASK.arms}, delay {TASK.delay}, T = {TASK.horizon:,}, {RUNS:,} runs, {POINTS} checkpoints"

@@ -141,9 +141,13 @@ def program_table(programs: list[dict[str, Any]]) -> str:
 def gpu_part() -> str:
     """Return what was last measured on a GPU, by another command on another machine."""
     found = json.loads(GPU.read_text())
-    cells = [[row["what"], f"{row['value']:.3g} {row['unit']}", row["limit"], row["note"]] for row in found["rows"]]
+    verdicts = {None: "", True: "pass", False: "**FAIL**"}
+    cells = [
+        [row["what"], f"{row['value']:.3g} {row['unit']}", row["limit"], verdicts[row["passed"]], row["note"]]
+        for row in found["rows"]
+    ]
     head = f"Written by `{found['command']}` on {found['machine']}.\n\n"
-    return head + table(["measured", "value", "limit", ""], cells, "lrrl")
+    return head + table(["measured", "value", "limit", "", ""], cells, "lrrll")
 
 
 INTRODUCTION = """\
@@ -151,7 +155,7 @@ INTRODUCTION = """\
 
 Written by `{command}`; the numbers are also in `benchmarks/results.json`.
 
-The task: UCB with c = 1 on K = {arms} Bernoulli arms with means evenly spaced over 0.25..0.75,
+The task: UCB with c = 1 on K = {arms} Bernoulli arms with means evenly spaced over 0.25..0.75, shuffled,
 T = {horizon:,}, every feedback {delay} rounds late. Programs that are compared take turns in one
 run of the benchmark, and the minimum of their times counts: CPU time on one pinned core, but wall
 clock for two workers and for fresh processes. Ratios carry over to other machines better than

@@ -24,11 +24,9 @@ from belated.progress import Progress, reporter
 from belated.result import Result
 from belated.rng import check_seed, family_generator
 
-ROUNDS_PER_CHUNK, LEAST_ROUNDS = 4_000_000, 200_000
-"""About how many rounds a chunk plays, and how many at the least, if every thread then has one: a few hundredths of a
+ROUNDS_PER_CHUNK, LEAST_ROUNDS = 16_000_000, 200_000
+"""About how many rounds a chunk plays, and how many at the least, if every thread then has one: some tenths of a
 second, and a few times as long as it takes to begin."""
-LEAST_RUNS = 4
-"""Runs of a chunk at the least, if every thread then has some: long ones may be over soon, with one arm left."""
 CHUNKS_ON_DEVICE = 4
 """Chunks that are on the device, or being collected, at a time."""
 
@@ -179,7 +177,7 @@ def _drawn(family: Family, seed: int, run: int, arms: int | None = None) -> Prob
 def _chunk_runs(horizon: int, runs: int, threads: int) -> int:
     parts = 4 * threads if threads > 1 else 1
     fair = max(-(-runs // parts), min(LEAST_ROUNDS // horizon, -(-runs // threads)))
-    return max(1, min(max(ROUNDS_PER_CHUNK // horizon, LEAST_RUNS), fair, 1024))
+    return max(1, min(ROUNDS_PER_CHUNK // horizon, fair, 1024))
 
 
 def available_cores() -> int:

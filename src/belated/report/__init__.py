@@ -92,6 +92,7 @@ def _draw(path: Path, picture: Picture, evidence: Mapping[str, Evidence]) -> tup
     figure = draw(picture, evidence)
     for kind in ("svg", "pdf", "png"):
         save_figure(figure, files[kind])
+        figure.set_layout_engine("none")  # it has its place now
     table(picture, evidence).convert_dtypes().to_csv(files["csv"], index=False, lineterminator="\n")
     return files["svg"].read_bytes(), note(picture, evidence)
 
