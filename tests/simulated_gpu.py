@@ -61,13 +61,14 @@ class LateElimination(SuccessiveElimination):
 
 @policy
 class Balanced(UCB):
-    """Pulls the second arm while it has fewer answers than the first: counts are subtracted."""
+    """Pulls the first arm while it has fewer answers than the second: counts are subtracted, and differ by less than
+    nothing."""
 
     label = "Balanced"
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        return np.int64(1) if state.observed[1] - state.observed[0] < 2 else np.int64(now % 3)
+        return np.int64(0) if state.observed[0] - state.observed[1] < 0 else np.int64(now % 3)
 
 
 OWN: list[Any] = [Impatient(), LateElimination(confidence=0.05), Balanced(confidence=1.0)]
