@@ -46,6 +46,8 @@ class Domain:
     def check(self, owner: str, name: str, value: Any) -> float | int | None:
         """The value as a plain float or int; an error that names owner, parameter, value and domain if it does not
         fit."""
+        if type(value) is float and not self.whole and self.low < value < self.high and -_HUGE < value < _HUGE:
+            return value  # what nearly all are
         if value is None and self.optional:
             return None
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
@@ -112,14 +114,19 @@ def _parameters_of(cls: Any) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
+@cache
+def _domains_of(cls: Any) -> tuple[tuple[str, Domain], ...]:
+    return tuple((parameter.name, parameter.domain) for parameter in _parameters_of(cls) if parameter.domain)
+
+
 class Declared:
     """A base for frozen dataclasses whose fields declare their domains: checks and normalises them."""
 
     def __post_init__(self) -> None:
-        for parameter in parameters_of(type(self)):
-            if parameter.domain is not None:
-                value = parameter.domain.check(type(self).__name__, parameter.name, getattr(self, parameter.name))
-                object.__setattr__(self, parameter.name, value)
+        mine = self.__dict__
+        cls: Any = type(self)
+        for name, domain in _domains_of(cls):
+            mine[name] = domain.check(type(self).__name__, name, mine[name])
         self._validate()
 
     def _validate(self) -> None:

@@ -13,6 +13,7 @@
     |   `-- InvalidReward                    NaN, infinite, outside [0, 1] or no number
     |-- StateError (also ValueError)         a saved bandit or result cannot be restored
     |-- NotReproducible                      a result whose problem cannot be written down is asked to run again
+    |-- FigureNotSaved (also OSError)        the process that saves a report's figures ended early
     |-- MissingComponent (also ImportError)  an optional part is not installed; the message has the install line
     `-- Interrupted (also KeyboardInterrupt) Ctrl-C; ``.result`` holds the finished runs
         |-- SweepInterrupted                 Ctrl-C in a sweep; ``.sweep`` holds the finished values
@@ -76,6 +77,10 @@ class StateError(BelatedError, ValueError):
 
 class NotReproducible(BelatedError):
     """A result cannot be run again from its manifest alone."""
+
+
+class FigureNotSaved(BelatedError, OSError):
+    """The process that saves figures ended before one was saved."""
 
 
 class MissingComponent(BelatedError, ImportError):

@@ -21,6 +21,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2, 1, 2)))
 BAND = 4.0
 """Half-width of a band in standard errors, as in the paper's figures."""
+_DATELESS: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 _INSIDE = 6
 """A legend with more lines than these stands beside the picture."""
 STYLE: Any = {
@@ -104,7 +105,7 @@ def _by_ratios(values: np.ndarray[Any, Any]) -> bool:
 def save_figure(figure: Figure, path: Path) -> None:
     """Draw a figure into a file; the same figure gives the same bytes."""
     with matplotlib.rc_context(STYLE):
-        figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+        figure.savefig(path, metadata=_DATELESS.get(path.suffix.lower()))
 
 
 def curve(

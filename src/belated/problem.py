@@ -69,6 +69,11 @@ class Problem:
         """Whether some arm's delay depends on its reward."""
         return any(law.depends_on_reward for law in self.delays)
 
+    @cached_property
+    def longest_delay(self) -> float:
+        """The longest delay of any feedback that comes; ``math.inf`` if there is none."""
+        return max(law.longest for law in set(self._marginals))
+
     def delay_law(self, arm: int) -> DelayLaw:
         """The marginal law of an arm's delay."""
         return self._marginals[self._arm(arm)]

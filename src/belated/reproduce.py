@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -24,8 +24,8 @@ from belated.study import Cell, Study
 
 T = TypeVar("T")
 
-CELLS_ON_DEVICE, LONGEST_ON_DEVICE = 16, 300_000
-"""Cells that a device plays at a time, and the longest horizon of these."""
+EXPERIMENTS_ON_DEVICE, CELLS_ON_DEVICE, LONGEST_ON_DEVICE = 3, 16, 300_000
+"""Experiments and cells that a device plays at a time, and the longest horizon of these."""
 
 
 @dataclass(frozen=True)
@@ -87,30 +87,34 @@ def reproduce(
     as many, up to its most. Results go to ``out``/results and are used again by the next call (``fresh``: not). With
     ``device="cuda"`` the device and the processor share the cells among them: the bits are the same. ``fraction`` is
     that of all numbers of runs. ``watch`` is called on the way (with a device from several threads, one after the
-    other), ``done`` after each experiment. Ctrl-C raises :class:`~belated.errors.ReproductionInterrupted` with the
-    outcomes so far; what is finished stays on disk."""
+    other), ``done`` when an experiment is finished. Ctrl-C raises :class:`~belated.errors.ReproductionInterrupted`
+    with the outcomes so far; what is finished stays on disk."""
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0.0 < fraction <= 1.0:
         raise InvalidParameter(f"fraction is {fraction!r}; give a number above 0 and at most 1.")
     check_device(device)
     start = check_seed(seed)
     _make_folder(out)
-    outcomes: list[Outcome] = []
+    wanted = list(experiments)
     player = _Player(Store(out / "results", fresh), start, workers, device, watch)
     try:
         with player:
-            for outcome in player.play_all(experiments, float(fraction)):
-                outcomes.append(outcome)
+            for outcome in player.play_all(wanted, float(fraction)):
                 if done is not None:
                     done(outcome)
     except KeyboardInterrupt as error:
-        outcomes += [outcome for outcome in player.finished if all(outcome is not other for other in outcomes)]
-        count = len(outcomes)
+        count = len(player.finished)
         raise ReproductionInterrupted(
             f"interrupted after {count} finished experiment{'' if count == 1 else 's'}; results so far are in "
             f"{out / 'results'}, and the next call goes on from them.",
-            outcomes,
+            _as_asked(player.finished, wanted),
         ) from error
-    return outcomes
+    return _as_asked(player.finished, wanted)
+
+
+def _as_asked(outcomes: Sequence[Outcome], wanted: Sequence[Experiment]) -> list[Outcome]:
+    """Outcomes in the order in which they were asked for, not that in which they were finished."""
+    place = {id(experiment): number for number, experiment in enumerate(wanted)}
+    return sorted(outcomes, key=lambda outcome: place[id(outcome.experiment)])
 
 
 class _Player:
@@ -138,16 +142,15 @@ class _Player:
         self._stopped = True
         self._pool.shutdown(cancel_futures=True)
 
-    def play_all(self, experiments: Iterable[Experiment], fraction: float) -> Iterator[Outcome]:
-        """The outcome of each experiment; a device plays all of them at a time."""
+    def play_all(self, experiments: Sequence[Experiment], fraction: float) -> Iterator[Outcome]:
+        """The outcome of each experiment, as they are finished; a device plays some of them at a time."""
         if self._device == "cpu":
             yield from (self.play(experiment, fraction) for experiment in experiments)
             return
-        wanted = list(experiments)
-        with ThreadPoolExecutor(max(len(wanted), 1)) as pool:
-            playing = [pool.submit(self.play, experiment, fraction) for experiment in wanted]
+        with ThreadPoolExecutor(EXPERIMENTS_ON_DEVICE) as pool:
+            playing = [pool.submit(self.play, experiment, fraction) for experiment in experiments]
             try:
-                for future in playing:
+                for future in as_completed(playing):
                     yield future.result()
             except BaseException:
                 self._stopped = True

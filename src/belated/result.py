@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -209,7 +209,7 @@ class Result:
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
         try:
             with open(temporary, "xb") as file:
-                np.savez_compressed(file, manifest=text, labels=np.array(self.labels), **arrays)
+                _write(file, {"manifest": text, "labels": np.array(self.labels), **arrays})
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
@@ -236,3 +236,11 @@ class Result:
             if isinstance(error, StateError):
                 raise
             raise StateError(f"{os.fspath(path)!r} is no result of belated, or is damaged: {error}.") from error
+
+
+def _write(file: IO[bytes], arrays: dict[str, npt.NDArray[Any]]) -> None:
+    """As ``np.savez_compressed`` does, but a third of the time: almost as small where most bits are chance."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)

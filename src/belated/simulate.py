@@ -6,8 +6,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from itertools import islice
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +28,19 @@ from belated.rng import check_seed, family_generator
 ROUNDS_PER_CHUNK, LEAST_ROUNDS = 16_000_000, 200_000
 """About how many rounds a chunk plays, and how many at the least, if every thread then has one: some tenths of a
 second, and a few times as long as it takes to begin."""
-CHUNKS_ON_DEVICE = 4
+CHUNKS_ON_DEVICE = 8
 """Chunks that are on the device, or being collected, at a time."""
+RUNS_LOOKED_AT = 512
+"""Runs whose problems say how much of the device's memory a run takes."""
 
-Playing = tuple[Iterator[Chunk], Callable[[Chunk], list[Outcome] | None], int]
-"""Chunks, how one is played (None: collected already, or stopped), and in how many threads."""
+
+class Playing(NamedTuple):
+    """What there is to play, and how."""
+
+    chunks: Iterator[Chunk]
+    play: Callable[[Chunk], list[Outcome] | None]  # None: collected already, or stopped
+    pool: AbstractContextManager[ThreadPoolExecutor]
+    at_a_time: int
 
 
 def simulate(
@@ -105,36 +114,41 @@ def _on_cores(
     def play(chunk: Chunk) -> list[Outcome] | None:
         return run_chunk(policies, chunk, plan)
 
-    return _chunks(problem, plan, runs, collector.arms, size), play, threads
+    chunks = _chunks(problem, plan, range(runs), collector.arms, size)
+    return Playing(chunks, play, ThreadPoolExecutor(threads), 2 * threads)
 
 
 def _on_device(
     problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, collector: Collector
 ) -> Playing:
     """The chunks for the device, and how one is played, and collected at once: its outcomes lie in lent memory."""
-    from belated.engine.launch import launch_runs, played_on_device
+    from belated.engine.launch import launch_runs, played_on_device, threads
     from belated.engine.layout import THREADS
 
-    first = next(_chunks(problem, plan, min(runs, THREADS), collector.arms, THREADS))
+    first = next(_chunks(problem, plan, range(runs), collector.arms, collector.block or RUNS_LOOKED_AT))
     size = launch_runs(policies, first.board, plan, min(collector.block or THREADS, runs))
+    chunks: Iterator[Chunk]
+    if size >= first.runs and not isinstance(problem, Problem):  # what was drawn is used
+        chunks = chain([first], _chunks(problem, plan, range(first.runs, runs), collector.arms, size))
+    else:
+        chunks = _chunks(problem, plan, range(runs), collector.arms, size)
 
     def play(chunk: Chunk) -> None:
         if plan.stop[0] == 0:
             with played_on_device(policies, chunk, plan) as outcomes:
                 collector.add(chunk, outcomes)
 
-    return _chunks(problem, plan, runs, collector.arms, size), play, CHUNKS_ON_DEVICE
+    return Playing(chunks, play, nullcontext(threads()), CHUNKS_ON_DEVICE)
 
 
 def _play_all(playing: Playing, plan: Plan, collector: Collector, report: Callable[[int], None]) -> None:
-    """Play all chunks in so many threads; an interruption leaves no thread behind."""
-    chunks, play, threads = playing
-    with ThreadPoolExecutor(threads) as pool:
+    """Play all chunks; an interruption leaves nothing behind that is still at work."""
+    with playing.pool as pool:
         waiting: dict[Future[list[Outcome] | None], Chunk] = {}
         try:
             while True:
-                for chunk in islice(chunks, 2 * threads - len(waiting)):
-                    waiting[pool.submit(play, chunk)] = chunk
+                for chunk in islice(playing.chunks, playing.at_a_time - len(waiting)):
+                    waiting[pool.submit(playing.play, chunk)] = chunk
                 if not waiting:
                     return
                 finished, _ = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -146,14 +160,14 @@ def _play_all(playing: Playing, plan: Plan, collector: Collector, report: Callab
                     report(chunk.runs * plan.horizon)
         except BaseException:
             plan.stop[0] = 1
-            pool.shutdown(wait=True, cancel_futures=True)
+            wait([future for future in waiting if not future.cancel()])
             raise
 
 
-def _chunks(problem: Problem | Family, plan: Plan, runs: int, arms: int, size: int) -> Iterator[Chunk]:
+def _chunks(problem: Problem | Family, plan: Plan, runs: range, arms: int, size: int) -> Iterator[Chunk]:
     shared = board([problem], plan.horizon) if isinstance(problem, Problem) else None
-    for first in range(0, runs, size):
-        count = min(size, runs - first)
+    for first in runs[::size]:
+        count = min(size, runs.stop - first)
         if shared is not None:
             yield Chunk(first, count, shared)
         elif not isinstance(problem, Problem):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -44,13 +45,15 @@ def encode(problems: Sequence[Problem], horizon: int) -> tuple[Laws, int]:
     arms = problems[0].arms
     half = len(problems) * arms
     builder = LawsBuilder(horizon, roots=2 * half)
-    longest = 0.0
+    known: dict[int, int] = {}  # rows of delay laws that are the very same object, which is quickly seen
     for number, problem in enumerate(problems):
-        for arm, (reward, delay) in enumerate(zip(problem.rewards, problem.delays, strict=True)):
-            place = number * arms + arm
+        for place, reward, delay in zip(count(number * arms), problem.rewards, problem.delays, strict=False):
             builder.root(place, builder.once(reward))
-            builder.root(
-                half + place, builder.once(delay, reward) if delay.depends_on_reward else builder.once(delay, None)
-            )
-            longest = max(longest, problem.delay_law(arm).longest)
+            row = known.get(id(delay))
+            if row is None:
+                row = builder.once(delay, reward if delay.depends_on_reward else None)
+                if not delay.depends_on_reward:
+                    known[id(delay)] = row
+            builder.root(half + place, row)
+    longest = max(problem.longest_delay for problem in problems)
     return builder.build(), int(min(longest, BEYOND))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,31 @@ import numpy.typing as npt
 from belated.engine.cuda import device, exactly, kernel_for
 from belated.engine.encode import Board
 from belated.engine.episode import Outcome
-from belated.engine.layout import THREADS, Launch, bytes_of_thread, planned
+from belated.engine.layout import THREADS, Kind, Launch, bytes_of_thread, planned
 from belated.engine.rooms import ROOMS, Room
 from belated.engine.runner import Chunk, Plan, cannot_compile
 from belated.errors import InvalidParameter
 from belated.forms.base import Policy
 from belated.forms.calls import code_folder, no_such_arm
+from belated.kernel import SIMULATED
 
 CHUNK_SHARE = 0.1
 """Of the memory that may be lent, how much the launches of a chunk may take; several chunks are on the device at a
 time."""
 MOST_RUNS = 1 << 16
 """Runs of a launch at the most."""
+MOST_THREADS = 64
+"""Chunks of all simulations that are played at a time, at the most."""
+
+
+_compiled: set[tuple[Kind, type[Policy]]] = set()
+"""Kernels that were launched before: these launches need not wait for each other."""
+
+
+@cache
+def threads() -> ThreadPoolExecutor:
+    """Threads that play chunks; they stay, as one that is new to the device must first be made known to it."""
+    return ThreadPoolExecutor(MOST_THREADS)
 
 
 def check_available() -> None:
@@ -81,10 +96,13 @@ def call(launch: Launch, room: Room) -> None:
     numbers, kind = launch.numbers, launch.kind
     policy = launch.policy.parameters(numbers.arms)._replace(table=())
     shared = bytes_of_thread(kind, numbers.arms) * THREADS if kind.shared else 0
+    key = kind, type(launch.policy)
     try:
-        with exactly():
+        with nullcontext() if key in _compiled else exactly():
             kernel = kernel_for(kind, code_folder(type(launch.policy)))
             kernel[-(-numbers.runs // THREADS), THREADS, room.stream, shared](policy, numbers, *room.views)
+        if not SIMULATED:
+            _compiled.add(key)
     except Exception as error:
         if not type(error).__module__.endswith("core.errors"):  # numba's own, which come from compiling
             raise

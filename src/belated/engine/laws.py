@@ -45,14 +45,8 @@ def probabilities_before(weights: Sequence[float]) -> npt.NDArray[np.float64]:
     return np.concatenate([[0.0], np.cumsum(weights)[:-1]])
 
 
-class Row(NamedTuple):
-    """One row: its kind and what the kind makes of four numbers."""
-
-    kind: int
-    a: float = 0.0
-    b: float = 0.0
-    lo: int = 0
-    hi: int = 0
+Row = tuple[int, float, float, int, int]
+"""One row: its kind and what the kind makes of four numbers."""
 
 
 class LawsBuilder:
@@ -63,7 +57,7 @@ class LawsBuilder:
 
     def __init__(self, horizon: int, *, roots: int = 0) -> None:
         self.horizon = horizon
-        self._rows: list[Row] = [Row(FIXED)] * roots
+        self._rows: list[Row] = [(FIXED, 0.0, 0.0, 0, 0)] * roots
         self._known: dict[Any, int] = {}
         self._real: list[npt.NDArray[np.float64]] = []
         self._whole: list[npt.NDArray[np.int32]] = []
@@ -73,13 +67,14 @@ class LawsBuilder:
     def once(self, law: Any, *context: Any) -> int:
         """The row of ``law``, added by ``law.encode(self, *context)`` if it is not there yet."""
         key = (law, *context)
-        if key not in self._known:
-            self._known[key] = law.encode(self, *context)
-        return self._known[key]
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = law.encode(self, *context)
+        return found
 
     def row(self, kind: int, a: float = 0.0, b: float = 0.0, lo: int = 0, hi: int = 0) -> int:
         """Add a row; its number."""
-        self._rows.append(Row(kind, a, b, lo, hi))
+        self._rows.append((kind, a, b, lo, hi))
         return len(self._rows) - 1
 
     def root(self, place: int, row: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,7 +205,7 @@ def _laid_out(wanted: dict[str, tuple[Any, tuple[int, ...]]]) -> Region:
     start = 0
     for name, (kind, shape) in wanted.items():
         places[name] = start, kind, shape
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
+        size = math.prod(shape) * np.dtype(kind).itemsize
         start += -(-size // LINE) * LINE
     return Region(places, start)
 

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
 from belated.claims import Evidence
 from belated.experiments import named
-from belated.figures import save_figure
 from belated.panels import Picture, draw, note, table
 from belated.report.markdown import markdown
 from belated.report.page import page
+from belated.report.press import Press
 from belated.report.summary import Summary, summed
 from belated.reproduce import Outcome
 from belated.stage import Stage
 
 __all__ = ["Report", "Summary", "summed", "write_report"]
+
+PRESSES = max(1, min(4, (os.cpu_count() or 1) // 2))
+"""Processes that save figures."""
 
 
 def write_report(out: Path, summary: Summary, outcomes: Sequence[Outcome]) -> Path:
@@ -39,7 +44,9 @@ class Report:
     def __init__(self, out: Path) -> None:
         self._out = out
         self._stage = Stage(out)
-        self._drawing = ThreadPoolExecutor(1)  # matplotlib does not bear more
+        self._drawing = ThreadPoolExecutor(PRESSES)
+        self._turn = Lock()
+        self._press = Press(PRESSES)
         self._drawn: dict[str, Future[tuple[bytes, str]]] = {}
 
     def __enter__(self) -> Self:
@@ -56,7 +63,16 @@ class Report:
         folder = self._folder
         for picture in outcome.experiment.figures:
             name = named(outcome.experiment, picture)
-            self._drawn[name] = self._drawing.submit(_draw, folder / name, picture, outcome.evidence)
+            self._drawn[name] = self._drawing.submit(self._draw, folder / name, picture, outcome.evidence)
+
+    def _draw(self, path: Path, picture: Picture, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
+        """(the figure as SVG, its note); the figure and its data go into files."""
+        files = {kind: path.with_name(f"{path.name}.{kind}") for kind in ("svg", "pdf", "png", "csv")}
+        with self._turn:  # matplotlib does not bear threads
+            figure = draw(picture, evidence)
+        self._press.save(figure, [files[kind] for kind in ("svg", "pdf", "png")])
+        table(picture, evidence).convert_dtypes().to_csv(files["csv"], index=False, lineterminator="\n")
+        return files["svg"].read_bytes(), note(picture, evidence)
 
     def finish(self, summary: Summary, outcomes: Sequence[Outcome]) -> Path:
         """Write what is left, and put it all in its place. The page's path."""
@@ -82,19 +98,9 @@ class Report:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._drawing.shutdown(cancel_futures=True)
+        self._press.close()
         if "_folder" in self.__dict__:
             self._stage.__exit__(kind, error, trace)
-
-
-def _draw(path: Path, picture: Picture, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
-    """(the figure as SVG, its note); the figure and its data go into files."""
-    files = {kind: path.with_name(f"{path.name}.{kind}") for kind in ("svg", "pdf", "png", "csv")}
-    figure = draw(picture, evidence)
-    for kind in ("svg", "pdf", "png"):
-        save_figure(figure, files[kind])
-        figure.set_layout_engine("none")  # it has its place now
-    table(picture, evidence).convert_dtypes().to_csv(files["csv"], index=False, lineterminator="\n")
-    return files["svg"].read_bytes(), note(picture, evidence)
 
 
 def _plain(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -79,11 +79,13 @@ def _law_maker(data: Any, at: str, read: Callable[[Any, str], Any]) -> Callable[
         return lambda rng: read(_sampled(data, rng, at), at)
     law = type(read(_sampled(data, _End(0), at), at))
     values = {key: value for key, value in data.items() if key != "law"}
+    ranges = [(key, value["uniform"]) for key, value in values.items() if isinstance(value, Mapping)]
+    given = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
 
     def make(rng: Generator) -> Any:
-        drawn = {key: _uniform(v["uniform"], rng) if isinstance(v, Mapping) else v for key, v in values.items()}
+        drawn = {key: _uniform(ends, rng) for key, ends in ranges}
         try:
-            return law(**drawn)
+            return law(**given, **drawn)
         except BelatedError as error:
             raise ConfigurationError(f"{at}: {error}") from error
 
