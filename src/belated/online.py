@@ -23,10 +23,9 @@ from belated.errors import (
     UnknownName,
 )
 from belated.forms import calls
-from belated.forms.base import Policy, check_registered
-from belated.forms.state import allocate
+from belated.forms.base import Policy
 from belated.kernel import quietly
-from belated.rng import check_seed, seed_words
+from belated.learner import Learner
 from belated.spec import policy_spec, read_policy
 
 FORMAT = 1
@@ -57,6 +56,30 @@ class ArmSummary:
     """The first decision (1, 2, ...) that could no longer be this arm; None while it is active."""
 
 
+def summary_of(names: Sequence[str], learner: Learner) -> list[ArmSummary]:
+    """What a learner knows of each arm."""
+    found = []
+    state = learner.state
+    for number, name in enumerate(names):
+        lower, upper = learner.bounds(number)
+        observed, pulls = int(state.observed[number]), int(state.pulls[number])
+        gone = int(state.eliminated_at[number])
+        found.append(
+            ArmSummary(
+                arm=name,
+                pulls=pulls,
+                observed=observed,
+                pending=pulls - observed,
+                mean=float(state.total[number]) / observed if observed else None,
+                lower=lower,
+                upper=upper,
+                active=gone < 0,
+                eliminated_at=None if gone < 0 else gone,
+            )
+        )
+    return found
+
+
 class Bandit:
     """A live bandit. Choose arms, and report rewards later, in any order, or never.
 
@@ -75,20 +98,9 @@ class Bandit:
     """
 
     def __init__(self, arms: Sequence[str], policy: Policy, *, seed: int = 0) -> None:
-        self.arms = _arm_names(arms)
-        if not isinstance(policy, Policy):
-            hint = f"{policy.__name__}()" if isinstance(policy, type) else "UCB()"
-            raise InvalidParameter(f"policy is {policy!r}; give a policy, such as {hint}.")
-        check_registered(policy)
-        self.policy = policy
-        self.seed = check_seed(seed)
-        self._parameters = policy.parameters(len(self.arms))
-        self._decide = calls.entry_for(calls.decide, type(policy))
-        self._answer = calls.entry_for(calls.answer, type(policy))
-        self._bounds = calls.entry_for(calls.bounds, type(policy))
-        self._state = allocate(len(self.arms), policy.shape())[0]
-        with quietly():
-            calls.begin(self._state, seed_words(self.seed))
+        self.arms = arm_names(arms)
+        self._learner = Learner(len(self.arms), policy, seed)
+        self.policy, self.seed = policy, self._learner.seed
         self._arm_of = array("i")  # of each decision
         self._rank_of = array("q")  # of each decision: how often its arm was pulled before
         self._reward_of = array("d")  # of each decision; NaN while it is pending
@@ -103,7 +115,7 @@ class Bandit:
     @property
     def pending(self) -> int:
         """How many decisions have no feedback yet."""
-        return int(self._state.pulls[: len(self.arms)].sum() - self._state.observed[: len(self.arms)].sum())
+        return self.decisions - len(self._answers)
 
     @overload
     def choose(self) -> Decision: ...
@@ -120,15 +132,11 @@ class Bandit:
         return [self._choose_one() for _ in range(n)]
 
     def _choose_one(self) -> Decision:
-        now = self.decisions + 1
-        with quietly():
-            arm, rank = self._decide(self._parameters, self._state, now)
-        if arm < 0:
-            raise calls.no_such_arm(self.policy, len(self.arms))
+        arm, rank = self._learner.decide()
         self._arm_of.append(arm)
         self._rank_of.append(rank)
         self._reward_of.append(math.nan)
-        return Decision(now - 1, self.arms[arm])
+        return Decision(self.decisions - 1, self.arms[arm])
 
     def observe(self, id: int, reward: float) -> None:
         """The reward of a decision has come. Once for each decision; the same reward again is accepted and counted
@@ -177,36 +185,14 @@ class Bandit:
         return number, value
 
     def _take_in(self, number: int, value: float) -> None:
-        arm, rank = self._arm_of[number], self._rank_of[number]
-        with quietly():
-            self._answer(self._parameters, self._state, arm, value, rank, number + 1, self.decisions + 1)
+        self._learner.answer(self._arm_of[number], value, self._rank_of[number], number)
         self._reward_of[number] = value
         self._answers.append(number)
         self._before.append(self.decisions)
 
     def summary(self) -> list[ArmSummary]:
         """What is known of each arm."""
-        found = []
-        state = self._state
-        for number, name in enumerate(self.arms):
-            with quietly():
-                lower, upper = self._bounds(self._parameters, state, number, self.decisions + 1)
-            observed, pulls = int(state.observed[number]), int(state.pulls[number])
-            gone = int(state.eliminated_at[number])
-            found.append(
-                ArmSummary(
-                    arm=name,
-                    pulls=pulls,
-                    observed=observed,
-                    pending=pulls - observed,
-                    mean=float(state.total[number]) / observed if observed else None,
-                    lower=min(max(float(lower), 0.0), 1.0),
-                    upper=min(max(float(upper), 0.0), 1.0),
-                    active=gone < 0,
-                    eliminated_at=None if gone < 0 else gone,
-                )
-            )
-        return found
+        return summary_of(self.arms, self._learner)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that happened, as plain data that JSON can hold: the decisions' arms, and the answers in their
@@ -257,8 +243,10 @@ class Bandit:
             )
         ranks = np.zeros(arms.size, np.int64)
         replay = calls.entry_for(calls.replay, type(self.policy))
+        learner = self._learner
         with quietly():
-            other = int(replay(self._parameters, self._state, arms, ranks, ids, before, rewards))
+            other = int(replay(learner.parameters, learner.state, arms, ranks, ids, before, rewards))
+        learner.decisions = arms.size
         if other >= 0:
             raise StateError(
                 f"decision {other} was {self.arms[int(arms[other])]!r}, and this version of the policy decides "
@@ -272,7 +260,8 @@ class Bandit:
         self._answers, self._before = array("q", ids.tolist()), array("q", before.tolist())
 
 
-def _arm_names(arms: Any) -> tuple[str, ...]:
+def arm_names(arms: Any) -> tuple[str, ...]:
+    """The names of arms, each once and none empty, or an error."""
     if isinstance(arms, str) or not isinstance(arms, Sequence) or len(arms) == 0:
         raise InvalidParameter(f"arms is {arms!r}; give a list of at least one name, such as ['red', 'green'].")
     for place, name in enumerate(arms):

@@ -36,6 +36,11 @@ class Policy(Declared, ABC):
     reads_pulls: ClassVar[bool] = True
     """Whether the index, or the bounds, of an arm depend on its pulls; False if on its answers alone."""
 
+    takes_back: ClassVar[bool] = False
+    """Whether a pull may be taken back and an answer replaced: all that the policy knows of an arm are its counts."""
+    takes_new_arms: ClassVar[bool] = False
+    """Whether an arm may be added while the policy is at work."""
+
     Parameters: ClassVar[Any]
 
     horizon: Horizon = None
@@ -88,6 +93,10 @@ class Policy(Declared, ABC):
 
     @staticmethod
     def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        pass
+
+    @staticmethod
+    def corrected(policy: Any, state: State, arm: Any, now: Any) -> Any:
         pass
 
     @staticmethod

@@ -147,6 +147,15 @@ def answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_a
     hooks.record_answer(policy, state, np.uint32(arm), reward, rank, pulled_at, now)
 
 
+def correct(policy: Any, state: State, arm: Any, pulls: Any, observed: Any, total: Any, now: Any) -> None:
+    """Add to the counts of an arm, and tell the policy."""
+    place = np.uint32(arm)
+    state.pulls[place] += pulls
+    state.observed[place] += observed
+    state.total[place] += total
+    hooks.corrected(policy, state, place, now)
+
+
 def replay(policy: Any, state: State, arms: Any, ranks: Any, answers: Any, before: Any, rewards: Any) -> Any:
     """Live again what a bandit lived: its decisions, and its answers, each after so many decisions.
 

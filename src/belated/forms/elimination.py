@@ -118,6 +118,8 @@ class EliminationPolicy(Policy):
 
     The bounds depend on what a pull or an answer of the arm changes, and on nothing else."""
 
+    takes_back = True
+
     @classmethod
     def shape(cls) -> Shape:
         return Shape(eliminates=True, bounded=cls.enough is EliminationPolicy.enough, memory=cls.memory)
@@ -149,4 +151,8 @@ class EliminationPolicy(Policy):
     @staticmethod
     @blind
     def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        keep_bounds(policy, state, arm, now)
+
+    @staticmethod
+    def corrected(policy: Any, state: State, arm: Any, now: Any) -> Any:
         keep_bounds(policy, state, arm, now)

@@ -36,6 +36,12 @@ def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled
 
 
 @dispatched
+def corrected(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """The counts of an arm were put right (a pull taken back, an answer replaced): bring the policy's state up to date.
+    In a live service alone."""
+
+
+@dispatched
 def note_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
     """Update the policy's own statistics, ``state.memory[arm]``, after a pull."""
 

@@ -26,7 +26,11 @@ LEADER = 0
 @inner
 def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
     """Recompute the cached index of an arm, and see whether it takes or loses the lead."""
-    score = hooks.index(policy, view(state, arm, now))
+    _set_score(state, arm, hooks.index(policy, view(state, arm, now)))
+
+
+@inner
+def _set_score(state: State, arm: Any, score: Any) -> None:
     state.score[arm] = score
     bar = state.score[state.arms + 1]
     leads = np.int64(arm == np.uint32(state.register[LEADER]))
@@ -107,6 +111,9 @@ class IndexPolicy(Policy):
     """A policy that is one formula: override :meth:`index`, and ``reads_pulls`` if the index depends on answers
     alone."""
 
+    takes_back = True
+    takes_new_arms = True
+
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
         """The index of an arm that was pulled at least once: its upper bound, if a policy says nothing else.
@@ -132,3 +139,10 @@ class IndexPolicy(Policy):
     @blind
     def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         rescore(policy, state, arm, now)
+
+    @staticmethod
+    def corrected(policy: Any, state: State, arm: Any, now: Any) -> Any:
+        if state.pulls[arm] > 0:
+            rescore(policy, state, arm, now)
+        else:
+            _set_score(state, arm, np.inf)

@@ -52,6 +52,8 @@ class ThompsonSampling(Policy):
 
     label = "Thompson"
     formula = "argmax of draws from Beta(successes + S, failures + n - S)"
+    takes_back = True
+    takes_new_arms = True
 
     successes: ShapeNumber = 1.0
     failures: ShapeNumber = 1.0

@@ -26,6 +26,8 @@ class UniformChoice(ConfidencePolicy):
 
     label = "Uniform"
     formula = "each arm with probability 1/K"
+    takes_back = True
+    takes_new_arms = True
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:

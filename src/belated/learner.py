@@ -1,0 +1,127 @@
+"""A policy at work: what it knows, and how that changes with every decision and answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.errors import InvalidParameter, StateError
+from belated.forms import calls
+from belated.forms.base import Policy, check_registered
+from belated.forms.state import State, allocate
+from belated.kernel import quietly, source_hash
+from belated.rng import check_seed, seed_words
+
+_ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
+
+
+class Learner:
+    """A policy and its state. The same calls in the same order give the same bits.
+
+    It knows neither ids nor times, and keeps nothing for each decision: whoever answers says which arm was pulled, as
+    which of its pulls (``rank``), and which decision that was (``number``: 0, 1, ...)."""
+
+    def __init__(self, arms: int, policy: Policy, seed: int) -> None:
+        if not isinstance(policy, Policy):
+            hint = f"{policy.__name__}()" if isinstance(policy, type) else "UCB()"
+            raise InvalidParameter(f"policy is {policy!r}; give a policy, such as {hint}.")
+        check_registered(policy)
+        self.policy = policy
+        self.seed = check_seed(seed)
+        self.decisions = 0
+        self._start(arms)
+
+    def _start(self, arms: int) -> None:
+        self.arms = arms
+        self.parameters = self.policy.parameters(arms)
+        self.state = allocate(arms, self.policy.shape())[0]
+        self._decide = calls.entry_for(calls.decide, type(self.policy))
+        self._answer = calls.entry_for(calls.answer, type(self.policy))
+        with quietly():
+            calls.begin(self.state, seed_words(self.seed))
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether pulls can be taken back and answers replaced."""
+        return self.policy.takes_back and self.policy.memory == 0
+
+    @property
+    def takes_new_arms(self) -> bool:
+        """Whether arms can be added."""
+        return self.policy.takes_new_arms and self.policy.memory == 0
+
+    def decide(self) -> tuple[int, int]:
+        """(arm, rank) of the next decision."""
+        with quietly():
+            arm, rank = self._decide(self.parameters, self.state, self.decisions + 1)
+        if arm < 0:
+            raise calls.no_such_arm(self.policy, self.arms)
+        self.decisions += 1
+        return int(arm), int(rank)
+
+    def answer(self, arm: int, reward: float, rank: int, number: int) -> None:
+        """The reward of an earlier decision has come."""
+        with quietly():
+            self._answer(self.parameters, self.state, arm, reward, rank, number + 1, self.decisions + 1)
+
+    def take_back(self, arm: int) -> None:
+        """A pull that is still pending was never made."""
+        assert self.takes_back
+        self._correct(arm, -1, 0.0, 0.0)
+
+    def replace_answer(self, arm: int, before: float, now: float) -> None:
+        """An answer was not ``before`` but ``now``."""
+        assert self.takes_back
+        self._correct(arm, 0, 0.0, now - before)
+
+    def add_arm(self) -> None:
+        """There is one arm more from now on, the last."""
+        assert self.takes_new_arms
+        before, key = self.state, self.state.key.copy()
+        self._start(self.arms + 1)
+        self.state.key[:] = key
+        for arm in range(self.arms - 1):
+            self._correct(arm, int(before.pulls[arm]), float(before.observed[arm]), float(before.total[arm]))
+
+    def _correct(self, arm: int, pulls: int, observed: float, total: float) -> None:
+        correct = calls.entry_for(calls.correct, type(self.policy))
+        with quietly():
+            correct(self.parameters, self.state, arm, pulls, observed, total, self.decisions + 1)
+
+    def bounds(self, arm: int) -> tuple[float, float]:
+        """The policy's bounds on an arm's mean, cut to [0, 1]."""
+        find = calls.entry_for(calls.bounds, type(self.policy))
+        with quietly():
+            lower, upper = find(self.parameters, self.state, arm, self.decisions + 1)
+        return min(max(float(lower), 0.0), 1.0), min(max(float(upper), 0.0), 1.0)
+
+    def to_bytes(self) -> bytes:
+        """The state to the bit, for the same version of the code; :meth:`load` takes it in."""
+        head = {"arms": self.arms, "decisions": self.decisions, "code": source_hash()}
+        body = b"".join(np.ascontiguousarray(array).tobytes() for array in self._arrays())
+        text = json.dumps(head).encode()
+        whole = len(text).to_bytes(4, "little") + text + body
+        return hashlib.sha256(whole).digest() + whole
+
+    def load(self, data: bytes) -> None:
+        """Take in what :meth:`to_bytes` gave; an error if it is damaged, or of other code."""
+        digest, whole = data[:32], data[32:]
+        if hashlib.sha256(whole).digest() != digest:
+            raise StateError("the saved state is damaged; play the events again instead.")
+        size = int.from_bytes(whole[:4], "little")
+        head = json.loads(whole[4 : 4 + size])
+        if head["code"] != source_hash():
+            raise StateError("the saved state is of other code; play the events again instead.")
+        self._start(head["arms"])
+        self.decisions = head["decisions"]
+        place = 4 + size
+        for array in self._arrays():
+            array[...] = np.frombuffer(whole, array.dtype, array.size, place).reshape(array.shape)
+            place += array.nbytes
+
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        return [getattr(self.state, name) for name in _ARRAYS]
