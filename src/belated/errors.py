@@ -14,6 +14,9 @@
     |-- StateError (also ValueError)         a saved bandit or result cannot be restored
     |-- NotReproducible                      a result whose problem cannot be written down is asked to run again
     |-- FigureNotSaved (also OSError)        the process that saves a report's figures ended early
+    |-- Refused                              the service refused a request; ``.status`` and ``.kind`` say how
+    |-- StorageError (also OSError)          a database cannot be opened, read or written
+    |   `-- AlreadyThere                     what should be written is there already
     |-- MissingComponent (also ImportError)  an optional part is not installed; the message has the install line
     `-- Interrupted (also KeyboardInterrupt) Ctrl-C; ``.result`` holds the finished runs
         |-- SweepInterrupted                 Ctrl-C in a sweep; ``.sweep`` holds the finished values
@@ -81,6 +84,23 @@ class NotReproducible(BelatedError):
 
 class FigureNotSaved(BelatedError, OSError):
     """The process that saves figures ended before one was saved."""
+
+
+class Refused(BelatedError):
+    """The service refused a request: the HTTP status, a short name of the kind, and what to do."""
+
+    def __init__(self, status: int, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+
+
+class StorageError(BelatedError, OSError):
+    """A database cannot be opened, read or written."""
+
+
+class AlreadyThere(StorageError):
+    """What should be written is there already."""
 
 
 class MissingComponent(BelatedError, ImportError):

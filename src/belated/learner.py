@@ -68,10 +68,13 @@ class Learner:
         with quietly():
             self._answer(self.parameters, self.state, arm, reward, rank, number + 1, self.decisions + 1)
 
-    def take_back(self, arm: int) -> None:
-        """A pull that is still pending was never made."""
+    def take_back(self, arm: int, reward: float | None = None) -> None:
+        """A pull was never made; it is still pending, or had this answer."""
         assert self.takes_back
-        self._correct(arm, -1, 0.0, 0.0)
+        if reward is None:
+            self._correct(arm, -1, 0.0, 0.0)
+        else:
+            self._correct(arm, -1, -1.0, -reward)
 
     def replace_answer(self, arm: int, before: float, now: float) -> None:
         """An answer was not ``before`` but ``now``."""

@@ -1,0 +1,83 @@
+"""What the journal asks of a database: statements, transactions, and what went wrong."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+Row = Sequence[Any]
+
+
+class Database(ABC):
+    """One connection. Statements are written for SQLite (``?`` for values) in words that both know."""
+
+    blob = "BLOB"
+    real = "REAL"
+    whole = "INTEGER"
+    several_writers = False
+    """Whether another process may write at the same time, to another experiment."""
+
+    @abstractmethod
+    def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+        """Run a statement; its rows."""
+
+    @abstractmethod
+    def execute_many(self, sql: str, rows: Iterable[Row]) -> None:
+        """Run a statement with each of several rows of values."""
+
+    @abstractmethod
+    def rows(self, sql: str, values: Row = ()) -> Iterator[tuple[Any, ...]]:
+        """Run a statement; its rows as they come, not all in memory."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin a transaction that will write."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """All of the transaction is on disk when this returns."""
+
+    @abstractmethod
+    def rollback(self) -> None:
+        """Nothing of the transaction remains."""
+
+    @abstractmethod
+    def lock_experiment(self, name: str) -> None:
+        """Wait until no other process is with this experiment, to the end of the transaction."""
+
+    @abstractmethod
+    def lock_schema(self) -> None:
+        """Wait until no other process is making tables, to the end of the transaction."""
+
+    @abstractmethod
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+        """(SQL, its value): whether a column has one of these texts."""
+
+    @abstractmethod
+    def has_table(self, name: str) -> bool:
+        """Whether there is such a table."""
+
+    @abstractmethod
+    def reader(self) -> Database:
+        """Another connection that only reads."""
+
+    @abstractmethod
+    def backup(self, version: int) -> str | None:
+        """Copy the database before it is changed from this version; where to, or None where the server does that."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the connection."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction: committed, or on an error rolled back."""
+        self.begin()
+        try:
+            yield
+        except BaseException:
+            self.rollback()
+            raise
+        self.commit()

@@ -1,0 +1,97 @@
+"""SQLite, as linked into apsw: Python's own may carry the WAL-reset bug (3.7.0 to 3.51.2)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from belated.errors import AlreadyThere, StorageError
+from belated.journal.database import Database, Row
+
+SAFE = 3_051_003
+"""The first version without the WAL-reset bug."""
+BUSY_MILLISECONDS = 30_000
+
+
+class SQLite(Database):
+    """A file. Write-ahead log, and every commit is synced: acknowledged means on disk."""
+
+    synchronous = "FULL"
+
+    def __init__(self, path: str, *, read_only: bool = False, vfs: str | None = None) -> None:
+        if apsw.SQLITE_VERSION_NUMBER < SAFE:
+            raise StorageError(
+                f"this SQLite is {apsw.sqlite_lib_version()}, which can damage a database in use; install apsw >= 3.52."
+            )
+        self.path = path
+        self._vfs = vfs
+        flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        folder = Path(path).resolve().parent
+        if not folder.is_dir():
+            raise StorageError(f"db is {path!r}, and there is no folder {str(folder)!r}; make it first.")
+        try:
+            self._connection = apsw.Connection(path, flags=flags, vfs=vfs)
+            self._connection.set_busy_timeout(BUSY_MILLISECONDS)
+            if not read_only:
+                self.execute("PRAGMA journal_mode = WAL")
+            self.execute(f"PRAGMA synchronous = {self.synchronous}")
+        except apsw.Error as error:
+            raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
+
+    def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(sql, tuple(values)).fetchall()
+        except apsw.Error as error:
+            raise StorageError(f"the database {self.path!r}: {error}") from error
+
+    def execute_many(self, sql: str, rows: Iterable[Row]) -> None:
+        try:
+            self._connection.executemany(sql, rows)
+        except apsw.ConstraintError as error:
+            raise AlreadyThere(f"the database {self.path!r}: {error}") from error
+        except apsw.Error as error:
+            raise StorageError(f"the database {self.path!r}: {error}") from error
+
+    def rows(self, sql: str, values: Row = ()) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._connection.execute(sql, tuple(values))
+        except apsw.Error as error:
+            raise StorageError(f"the database {self.path!r}: {error}") from error
+
+    def begin(self) -> None:
+        self.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        if self._connection.in_transaction:
+            self.execute("ROLLBACK")
+
+    def lock_experiment(self, name: str) -> None:
+        pass  # there is one writer at a time anyway
+
+    def lock_schema(self) -> None:
+        pass
+
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
+
+    def has_table(self, name: str) -> bool:
+        return bool(self.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)))
+
+    def reader(self) -> Database:
+        return SQLite(self.path, read_only=True, vfs=self._vfs)
+
+    def backup(self, version: int) -> str | None:
+        target = f"{self.path}.schema{version}.{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}.backup"
+        self.execute("VACUUM INTO ?", (target,))
+        return target
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,0 +1,1 @@
+"""The service: the same policies in production, durable, behind HTTP."""

@@ -1,0 +1,158 @@
+"""An experiment in memory: its events folded, one after the other, into what the policy knows."""
+
+from __future__ import annotations
+
+import msgspec
+
+from belated.errors import StateError
+from belated.journal.events import (
+    ARM_ADDED,
+    CANCELLED,
+    DECIDED,
+    IMPUTED,
+    OBSERVED,
+    REPLACED,
+    RESUMED,
+    STOPPED,
+    Event,
+)
+from belated.journal.journal import Journal, Stored
+from belated.learner import Learner
+from belated.service.spec import read_spec
+
+
+class Counts(msgspec.Struct):
+    """What the learner does not count."""
+
+    cancelled: int = 0
+    imputed: int = 0
+    """Answers that silence gave and that nothing replaced yet."""
+    late: int = 0
+    """True answers that came after silence had been taken for one."""
+
+
+class Saved(msgspec.Struct):
+    """A snapshot."""
+
+    seq: int
+    at: int
+    stopped: bool
+    names: list[str]
+    counts: Counts
+    swept: int
+    learner: bytes
+
+
+class Experiment:
+    """What is known after so many events. :meth:`take_in` is the only way to change it, live and in a replay."""
+
+    def __init__(self, stored: Stored) -> None:
+        self.id, self.name, self.created_at = stored.id, stored.name, stored.created_at
+        self.spec = read_spec(stored.spec)
+        self.names = list(self.spec.arms)
+        self.learner = Learner(len(self.names), self.spec.make_policy(), self.spec.seed)
+        self.seq = 0
+        self.at = stored.created_at
+        self.stopped = False
+        self.counts = Counts()
+        self.swept = 0
+        """Decisions up to this event need no more attention from the search for silence."""
+        self.saved = 0
+        """The last event in the last snapshot."""
+
+    def take_in(self, event: Event) -> None:
+        """An event has happened."""
+        if event.seq != self.seq + 1:
+            raise StateError(f"{self.name}: event {event.seq} follows event {self.seq}; the journal is damaged.")
+        kind = event.kind
+        if kind == DECIDED:
+            self._redecide(event)
+        elif kind == OBSERVED:
+            self._answer(event)
+        elif kind == IMPUTED:
+            self._answer(event)
+            self.counts.imputed += 1
+        elif kind == REPLACED:
+            assert event.arm is not None
+            assert event.reward is not None
+            self.learner.replace_answer(event.arm, self._silent_reward(), event.reward)
+            self.counts.imputed -= 1
+            self.counts.late += 1
+        elif kind == CANCELLED:
+            self._take_back(event)
+        elif kind == ARM_ADDED:
+            self.names.append(event.more()["name"])
+            self.learner.add_arm()
+        elif kind in (STOPPED, RESUMED):
+            self.stopped = kind == STOPPED
+        else:
+            raise StateError(f"{self.name}: event {event.seq} is {kind!r}, which this version does not know.")
+        self.seq, self.at = event.seq, event.at
+
+    def _redecide(self, event: Event) -> None:
+        number = self.learner.decisions
+        if (number, *self.learner.decide()) != (event.number, event.arm, event.rank):
+            raise StateError(
+                f"{self.name}: decision {event.id!r} was arm {event.arm}, and this version of the policy decides "
+                "otherwise: the journal is of another version, or is damaged."
+            )
+
+    def decided(self, event: Event) -> None:
+        """The event of a decision that :attr:`learner` has just made."""
+        self.seq, self.at = event.seq, event.at
+
+    def _answer(self, event: Event) -> None:
+        assert event.arm is not None
+        assert event.reward is not None
+        assert event.rank is not None
+        assert event.number is not None
+        self.learner.answer(event.arm, event.reward, event.rank, event.number)
+
+    def _take_back(self, event: Event) -> None:
+        assert event.arm is not None
+        if event.reward is None:
+            self.learner.take_back(event.arm)
+        else:  # silence had been taken for an answer
+            self.learner.take_back(event.arm, event.reward)
+            self.counts.imputed -= 1
+        self.counts.cancelled += 1
+
+    def _silent_reward(self) -> float:
+        assert self.spec.silence is not None
+        return self.spec.silence.reward
+
+    # ---- snapshots ----
+
+    def save(self) -> bytes:
+        """All of it, to the bit."""
+        data = Saved(self.seq, self.at, self.stopped, self.names, self.counts, self.swept, self.learner.to_bytes())
+        return msgspec.msgpack.encode(data)
+
+    def load(self, data: bytes) -> None:
+        """Take in what :meth:`save` gave; an error if it is damaged, or of other code."""
+        try:
+            saved = msgspec.msgpack.decode(data, type=Saved)
+        except msgspec.MsgspecError as error:
+            raise StateError(f"a snapshot is damaged: {error}") from error
+        self.learner.load(saved.learner)
+        self.seq, self.at, self.stopped, self.names = saved.seq, saved.at, saved.stopped, saved.names
+        self.counts, self.swept, self.saved = saved.counts, saved.swept, saved.seq
+
+    def same_as(self, other: Experiment) -> bool:
+        """Whether two know the same, to the bit; how far the search for silence went does not matter."""
+        mine, theirs = ((each.seq, each.at, each.stopped, each.names, each.counts) for each in (self, other))
+        return mine == theirs and self.learner.to_bytes() == other.learner.to_bytes()
+
+
+def restored(journal: Journal, stored: Stored, *, snapshot: bool = True) -> Experiment:
+    """The experiment as the journal has it: the last snapshot, and what happened since."""
+    experiment = Experiment(stored)
+    found = journal.snapshot(stored.id) if snapshot else None
+    if found is not None:
+        try:
+            experiment.load(found[1])
+        except StateError:  # of other code, or damaged: the events are the truth
+            experiment = Experiment(stored)
+    for event in journal.events(stored.id, experiment.seq):
+        experiment.take_in(event)
+    return experiment
