@@ -68,5 +68,5 @@ $(READY): pyproject.toml
 	@$(PYTHON) -m venv $(VENV) || \
 	  { echo "$(PYTHON) cannot make an environment; install its venv module (Debian: python3-venv)"; exit 1; }
 	@echo "setting up $(VENV)"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test,lint,docs]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test,lint,docs,service]'
 	@touch $@

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from belated.cli import bounds, laws, plot, policies, reproduce, simulate, sweep
+from belated.cli import bounds, keys, laws, plot, policies, reproduce, serve, simulate, sweep, taking_in, verify
 from belated.cli.helps import APP, BOUNDS, LAWS, PLOT, POLICIES, REPRODUCE, SIMULATE, SWEEP
+from belated.cli.service_helps import IMPORT, KEYS, SERVE, VERIFY
 
 app = typer.Typer(
     help=APP,
@@ -48,6 +49,10 @@ app.command("sweep", help=SWEEP)(sweep.command)
 app.command("plot", help=PLOT)(plot.command)
 app.command("bounds", help=BOUNDS)(bounds.command)
 app.command("reproduce", help=REPRODUCE)(reproduce.command)
+app.command("serve", help=SERVE)(serve.command)
+app.command("verify", help=VERIFY)(verify.command)
+app.command("import", help=IMPORT)(taking_in.command)
+app.add_typer(keys.app, name="keys", help=KEYS)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -81,3 +82,12 @@ class Database(ABC):
             self.rollback()
             raise
         self.commit()
+
+
+def without_password(url: str) -> str:
+    """A path or URL as it may be shown.
+
+    >>> without_password("postgresql://me:secret@host/db")
+    'postgresql://me:***@host/db'
+    """
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", url)

@@ -132,9 +132,28 @@ class Journal:
             (experiment, seq, data),
         )
 
+    def touch(self, at: int) -> None:
+        """Write the time, to see whether the database takes it."""
+        self.database.execute(
+            "INSERT INTO belated_meta (name, value) VALUES ('touched', ?) ON CONFLICT (name) DO UPDATE SET "
+            "value = excluded.value",
+            (str(at),),
+        )
+
+    def lives(self, experiment: int, newest: int) -> list[tuple[int, int, int | None, str | None, str | None]]:
+        """(arm, decided at, answered at, kind of the answer, what is written beside it) of the newest decisions that
+        were not cancelled; an imputed answer is none."""
+        sql = (
+            "SELECT d.arm, d.at, a.at, a.kind, a.extra FROM (SELECT id, arm, at, seq FROM belated_events WHERE "
+            "experiment = ? AND kind = 'decided' ORDER BY seq DESC LIMIT ?) d LEFT JOIN belated_events a ON a.id = "
+            "d.id AND a.kind IN ('observed', 'replaced', 'cancelled')"
+        )
+        found = self.database.execute(sql, (experiment, newest))
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in found if row[3] != "cancelled"]
+
     # ---- keys ----
 
-    def keys(self) -> list[tuple[str, str, str, int, int | None]]:
+    def all_keys(self) -> list[tuple[str, str, str, int, int | None]]:
         """(hash, name, role, created_at, revoked_at) of every key."""
         found = self.database.execute(
             "SELECT hash, name, role, created_at, revoked_at FROM belated_keys ORDER BY created_at, name"

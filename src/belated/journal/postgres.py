@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import psycopg
 
 from belated.errors import AlreadyThere, StorageError
-from belated.journal.database import Database, Row
+from belated.journal.database import Database, Row, without_password
 
 SCHEMA_LOCK = 0x62656C61746564
 """The number of the lock under which tables are made."""
@@ -33,7 +32,7 @@ class PostgreSQL(Database):
         try:
             self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
         except psycopg.Error as error:
-            raise StorageError(f"{shown(self._url)} cannot be reached: {str(error).strip()}") from None
+            raise StorageError(f"{without_password(self._url)} cannot be reached: {str(error).strip()}") from None
         if self._read_only:
             self._connection.execute("SET default_transaction_read_only = on")
 
@@ -44,16 +43,16 @@ class PostgreSQL(Database):
             cursor = self._connection.execute(_asked(sql), tuple(values), prepare=True)
             return cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            raise StorageError(f"{shown(self._url)}: {str(error).strip()}") from error
+            raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
     def execute_many(self, sql: str, rows: Iterable[Row]) -> None:
         try:
             with self._connection.cursor() as cursor:
                 cursor.executemany(_asked(sql), rows)
         except psycopg.errors.UniqueViolation as error:
-            raise AlreadyThere(f"{shown(self._url)}: {str(error).strip()}") from error
+            raise AlreadyThere(f"{without_password(self._url)}: {str(error).strip()}") from error
         except psycopg.Error as error:
-            raise StorageError(f"{shown(self._url)}: {str(error).strip()}") from error
+            raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
     def rows(self, sql: str, values: Row = ()) -> Iterator[tuple[Any, ...]]:
         try:
@@ -61,7 +60,7 @@ class PostgreSQL(Database):
                 cursor.itersize = 10_000
                 yield from cursor.execute(_asked(sql), tuple(values))
         except psycopg.Error as error:
-            raise StorageError(f"{shown(self._url)}: {str(error).strip()}") from error
+            raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
     def begin(self) -> None:
         self.execute("BEGIN")
@@ -98,8 +97,3 @@ class PostgreSQL(Database):
 def _asked(sql: str) -> Any:
     """A statement with psycopg's sign for a value."""
     return sql.replace("%", "%%").replace("?", "%s")
-
-
-def shown(url: str) -> str:
-    """A URL without its password."""
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", url)

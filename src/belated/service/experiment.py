@@ -60,6 +60,12 @@ class Experiment:
         self.saved = 0
         """The last event in the last snapshot."""
 
+    @property
+    def pending(self) -> int:
+        """Decisions without an answer."""
+        state, arms = self.learner.state, self.learner.arms
+        return int(state.pulls[:arms].sum()) - int(state.observed[:arms].sum())
+
     def take_in(self, event: Event) -> None:
         """An event has happened."""
         if event.seq != self.seq + 1:

@@ -117,6 +117,10 @@ class Session:
         """The experiment that made a decision."""
         return self.experiment(self._stored_as(decision.experiment).name)
 
+    def touch(self) -> None:
+        """Write something that says nothing, to see whether that can be done."""
+        self._journal.touch(now())
+
     def pending(self, experiment: Experiment, after: int, limit: int) -> list[Event]:
         """Decisions without an answer, as far as they were written before this transaction."""
         found = self._journal.pending(experiment.id, after, limit)

@@ -1,0 +1,61 @@
+"""``belated keys``: make, list and revoke keys."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from belated.cli.console import guarded, note
+from belated.cli.serve import Db
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+
+
+@app.command("create")
+def create(
+    role: Annotated[str, typer.Option(metavar="ROLE", help="reader, writer or admin.", show_default=False)],
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What it is called. [default: ROLE-N]", show_default=False)
+    ] = None,
+    db: Db = None,
+) -> None:
+    """Make a key and show it, this once."""
+    with guarded():
+        from belated.journal.journal import open_journal
+        from belated.service.keys import make_key
+        from belated.service.settings import settings
+
+        journal = open_journal(settings({"db": db}).db)
+        chosen = name if name is not None else f"{role}-{len(journal.all_keys()) + 1}"
+        key = make_key(journal, role, chosen)
+        note(f"{chosen}, a {role}'s key. It is not shown again:", stderr=True)
+        typer.echo(key)
+
+
+@app.command("list")
+def listing(db: Db = None) -> None:
+    """All keys, without what they are."""
+    with guarded():
+        from belated.journal.journal import open_journal
+        from belated.service.clock import shown
+        from belated.service.settings import settings
+
+        found = open_journal(settings({"db": db}).db, make=False).all_keys()
+        for _, name, role, created, revoked in found:
+            end = f", revoked {shown(revoked)}" if revoked is not None else ""
+            note(f"{name}: {role}, made {shown(created)}{end}")
+        if not found:
+            note("there are no keys: whoever reaches the server may do everything.")
+
+
+@app.command("revoke")
+def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="Of the key.")], db: Db = None) -> None:
+    """No longer take a key."""
+    with guarded():
+        from belated.journal.journal import open_journal
+        from belated.service.keys import revoke_key
+        from belated.service.settings import settings
+
+        revoke_key(open_journal(settings({"db": db}).db, make=False), name)
+        note(f"{name} is revoked; servers forget it within seconds.")

@@ -1,0 +1,58 @@
+"""``belated serve``: the policies on real traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from belated.cli.console import guarded, note
+
+Db = Annotated[
+    str | None,
+    typer.Option(metavar="PATH|URL", help="SQLite file, or postgresql://... [default: bandits.db]", show_default=False),
+]
+Host = Annotated[
+    str | None, typer.Option(metavar="HOST", help="Where to listen. [default: 127.0.0.1]", show_default=False)
+]
+Port = Annotated[
+    int | None, typer.Option(metavar="N", help="The port; 0 takes a free one. [default: 8000]", show_default=False)
+]
+
+
+def command(
+    db: Db = None,
+    host: Host = None,
+    port: Port = None,
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="debug, info, warning or error. [default: info]", show_default=False),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="A file with settings.", show_default=False)
+    ] = None,
+) -> None:
+    """Serve until a signal says to end."""
+    with guarded():
+        serve = needed()
+        from belated.journal.database import without_password
+        from belated.service.settings import settings
+
+        found = settings({"db": db, "host": host, "port": port, "log": log, "config": config})
+        serve(
+            found,
+            lambda address: note(f"serving {without_password(found.db)} at {address}; Ctrl-C ends it.", stderr=True),
+        )
+
+
+def needed() -> Callable[..., None]:
+    """The function that serves; an error with the install line where its parts are missing."""
+    from belated.errors import MissingComponent
+
+    try:
+        from belated.service.serve import serve
+    except ImportError as error:
+        raise MissingComponent(f"the service needs more parts: pip install 'belated[service]' ({error})") from None
+    return serve

@@ -1,0 +1,32 @@
+"""``belated verify``: everything computed anew from the journal."""
+
+from __future__ import annotations
+
+import typer
+
+from belated.cli.console import guarded, note
+from belated.cli.serve import Db
+
+DAMAGED = 1
+"""Exit status where something is not as it should be."""
+
+
+def command(db: Db = None) -> None:
+    """Compute everything anew, and compare."""
+    with guarded():
+        from belated.journal.journal import open_journal
+        from belated.service.settings import settings
+        from belated.service.verify import verify
+
+        journal = open_journal(settings({"db": db}).db, make=False)
+        found = verify(journal)
+        for each in found:
+            text = f"{each.name}: {each.events:,} events, {each.decisions:,} decisions"
+            if each.error is None:
+                note(f"{text}: as it should be")
+            else:
+                note(f"{text}: {each.error}", "bold red", "damaged: ", stderr=True)
+        if not found:
+            note("there are no experiments.")
+        if any(each.error is not None for each in found):
+            raise typer.Exit(DAMAGED)

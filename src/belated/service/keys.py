@@ -1,0 +1,84 @@
+"""Keys: who may do what. Only their hashes are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import threading
+import time
+
+from belated.errors import InvalidParameter, Refused
+from belated.journal.journal import Journal
+from belated.service.clock import now
+
+ROLES = ("reader", "writer", "admin")
+"""Each may do what those before it may."""
+FRESH = 2.0
+"""Seconds for which keys are not looked up again."""
+
+
+def make_key(journal: Journal, role: str, name: str) -> str:
+    """A new key, to be shown once."""
+    if role not in ROLES:
+        raise InvalidParameter(f"role is {role!r}; give one of {', '.join(ROLES)}.")
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
+        raise InvalidParameter(f"name is {name!r}; give 1 to 64 letters, digits, '.', '_' and '-'.")
+    with journal.database.transaction():
+        if any(name == other and revoked is None for _, other, _, _, revoked in journal.all_keys()):
+            raise InvalidParameter(f"there is a key {name!r} already; choose another name, or revoke it first.")
+        key = f"bel_{secrets.token_urlsafe(32)}"
+        journal.add_key(hashed(key), name, role, now())
+    return key
+
+
+def revoke_key(journal: Journal, name: str) -> None:
+    """No longer take the key of this name."""
+    with journal.database.transaction():
+        if not any(name == other and revoked is None for _, other, _, _, revoked in journal.all_keys()):
+            raise InvalidParameter(f"there is no key {name!r} in use; list them with belated keys list.")
+        journal.revoke_key(name, now())
+
+
+def hashed(key: str) -> str:
+    """What is kept of a key."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+class Keyring:
+    """The keys in use, read again every few seconds."""
+
+    def __init__(self, journal: Journal, *, needed: bool = False) -> None:
+        self._journal = journal
+        self._needed = needed
+        self._lock = threading.Lock()
+        self._read = 0.0
+        self._roles: dict[str, str] = {}
+
+    def roles(self) -> dict[str, str] | None:
+        """The role of each key in use, by its hash; None where there was never a key and none is needed."""
+        with self._lock:
+            if time.monotonic() - self._read > FRESH or not self._read:
+                keys = self._journal.all_keys()
+                self._roles = {hash: role for hash, _, role, _, revoked in keys if revoked is None}
+                self._needed = self._needed or bool(keys)
+                self._read = time.monotonic()
+            return self._roles if self._needed else None
+
+    def check(self, key: str | None, needed: str) -> None:
+        """An error unless the key may do what needs this role; without any keys everybody may."""
+        roles = self.roles()
+        if roles is None:
+            return
+        if key is None:
+            raise Refused(401, "no-key", "send a key: Authorization: Bearer KEY. belated keys create makes one.")
+        given = hashed(key)
+        found = None
+        for known, role in roles.items():  # all of them, so that the time tells nothing
+            if hmac.compare_digest(known, given):
+                found = role
+        if found is None:
+            raise Refused(401, "unknown-key", "this key is unknown or was revoked; belated keys create makes one.")
+        if ROLES.index(found) < ROLES.index(needed):
+            raise Refused(403, "not-allowed", f"this needs a key of role {needed}, and yours is a {found}'s.")

@@ -1,0 +1,59 @@
+"""What the server counts, for Prometheus and for the dashboard."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+DAY = 86_400.0
+DELAYS = (1.0, 10.0, 60.0, 600.0, 3_600.0, 6 * 3_600.0, DAY, 3 * DAY, 7 * DAY, 30 * DAY, 90 * DAY)
+COMMITS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+
+
+class Metrics:
+    """Counters of this process, since it started."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.decisions = Counter("belated_decisions", "Decisions made.", ["experiment"], registry=self.registry)
+        self.feedback = Counter(
+            "belated_feedback",
+            "Feedback by result: observed, late (after silence had been taken for an answer), duplicate, conflict.",
+            ["experiment", "result"],
+            registry=self.registry,
+        )
+        self.unknown = Counter(
+            "belated_feedback_unknown", "Feedback for decisions that nobody knows.", registry=self.registry
+        )
+        self.imputed = Counter(
+            "belated_imputed", "Silence that was taken for an answer.", ["experiment"], registry=self.registry
+        )
+        self.pending = Gauge("belated_pending", "Decisions without an answer.", ["experiment"], registry=self.registry)
+        self.oldest = Gauge(
+            "belated_oldest_pending_seconds",
+            "Age of the oldest decision without an answer.",
+            ["experiment"],
+            registry=self.registry,
+        )
+        self.delay = Histogram(
+            "belated_feedback_delay_seconds",
+            "From the decision to its feedback.",
+            ["experiment"],
+            buckets=DELAYS,
+            registry=self.registry,
+        )
+        self.commits = Histogram(
+            "belated_commit_seconds",
+            "A transaction, from its first operation to the disk.",
+            buckets=COMMITS,
+            registry=self.registry,
+        )
+        self.events = Counter("belated_events", "Events written.", registry=self.registry)
+
+    def committed(self, seconds: float, events: int) -> None:
+        """A transaction is on disk."""
+        self.commits.observe(seconds)
+        self.events.inc(events)
+
+    def text(self) -> bytes:
+        """All of it, as Prometheus reads it."""
+        return generate_latest(self.registry)

@@ -1,0 +1,143 @@
+"""The API's document, OpenAPI 3.1, made from the routes and the messages."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from belated._version import __version__
+from belated.domains import Domain, parameters_of
+from belated.forms.base import POLICIES
+from belated.service.messages import ExperimentName, ExperimentRequest, Id, ProblemAnswer
+from belated.service.problems import MEDIA
+from belated.service.routes import ROUTES, Route
+
+REF = "#/components/schemas/{name}"
+
+
+@cache
+def document() -> dict[str, Any]:
+    """All of it."""
+    kinds = [kind for route in ROUTES for kind in _kinds(route)]
+    named = list(dict.fromkeys([*kinds, ProblemAnswer]))
+    _, schemas = msgspec.json.schema_components(named, ref_template=REF)
+    schemas[ExperimentRequest.__name__]["properties"]["policy"] = {"$ref": REF.format(name="Policy")}
+    schemas["Policy"] = _policies()
+    paths: dict[str, Any] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "belated",
+            "version": __version__,
+            "description": "Decisions whose answers come late, or never.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer", "description": "belated keys create --role ROLE"}
+            },
+        },
+    }
+
+
+@cache
+def text() -> bytes:
+    """The document as JSON."""
+    return msgspec.json.encode(document())
+
+
+def _kinds(route: Route) -> list[Any]:
+    given = [each for kind in route.gives.values() for each in (kind if isinstance(kind, tuple) else (kind,))]
+    return [kind for kind in (route.takes, *given) if isinstance(kind, type)]
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "operationId": f"{route.method.lower()}_{route.handler.__name__}",
+        "summary": route.summary,
+        "responses": {str(status): _answer(status, kind) for status, kind in sorted(route.gives.items())},
+    }
+    refused = {*route.refuses, *((401, 403) if route.role else ()), 500, 503}
+    for status in sorted(refused):
+        found["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA)
+    parameters = [*_in_path(route), *_in_query(route)]
+    if parameters:
+        found["parameters"] = parameters
+    if route.takes is not None:
+        schema = {"$ref": REF.format(name=route.takes.__name__)}
+        found["requestBody"] = {"required": not route.optional, "content": {"application/json": {"schema": schema}}}
+    if route.role:
+        found["security"] = [{"bearer": []}]
+        found["x-role"] = route.role
+    return found
+
+
+def _answer(status: int, kind: Any, medium: str = "application/json") -> dict[str, Any]:
+    if isinstance(kind, str):
+        content: dict[str, Any] = {kind: {}}
+    elif isinstance(kind, tuple):
+        content = {medium: {"schema": {"anyOf": [{"$ref": REF.format(name=each.__name__)} for each in kind]}}}
+    else:
+        content = {medium: {"schema": {"$ref": REF.format(name=kind.__name__)}}}
+    return {"description": HTTPStatus(status).phrase, "content": content}
+
+
+def _in_path(route: Route) -> list[dict[str, Any]]:
+    kinds = {"name": ExperimentName, "id": Id}
+    return [
+        {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(kind)}
+        for name, kind in kinds.items()
+        if f"{{{name}}}" in route.path
+    ]
+
+
+def _in_query(route: Route) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "schema": {"type": "integer", "minimum": low, "maximum": high, "default": default},
+        }
+        for name, low, high, default in route.query
+    ]
+
+
+def _policies() -> dict[str, Any]:
+    return {
+        "title": "Policy",
+        "description": "A policy by its label or its class, with its parameters.",
+        "anyOf": [_policy(name, cls) for name, cls in POLICIES.items()],
+    }
+
+
+def _policy(name: str, cls: Any) -> dict[str, Any]:
+    parameters = parameters_of(cls)
+    required = [parameter.name for parameter in parameters if parameter.required]
+    return {
+        "type": "object",
+        "title": name,
+        "description": cls.formula,
+        "properties": {
+            "name": {"enum": list(dict.fromkeys([cls.label, name]))},
+            **{each.name: _number(each.domain) for each in parameters if each.domain},
+        },
+        "required": ["name", *required],
+        "additionalProperties": False,
+    }
+
+
+def _number(domain: Domain) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": "integer" if domain.whole else "number"}
+    if domain.low > -math.inf:
+        found["exclusiveMinimum" if domain.open_low else "minimum"] = domain.low
+    if domain.high < math.inf:
+        found["exclusiveMaximum" if domain.open_high else "maximum"] = domain.high
+    return {"anyOf": [found, {"type": "null"}]} if domain.optional else found

@@ -1,0 +1,85 @@
+"""Settings of the server: flags, then the environment, then a file, then what is built in."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from belated.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the server keeps its journal, where it listens, and how much it tells."""
+
+    db: str = "bandits.db"
+    host: str = "127.0.0.1"
+    port: int = 8000
+    log: str = "info"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether nobody outside this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host.strip("[]")).is_loopback
+        except ValueError:
+            return False
+
+
+LOGS = ("debug", "info", "warning", "error")
+
+
+def settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings: ``flags`` that are not None, ``BELATED_DB`` and so on, the file ``BELATED_CONFIG`` (or the flag
+    ``config``), and what is built in."""
+    surroundings = os.environ if environment is None else environment
+    given = dict(flags)
+    config = given.pop("config", None) or surroundings.get("BELATED_CONFIG")
+    found: dict[str, Any] = _from_file(Path(config)) if config else {}
+    for field in fields(Settings):
+        name = f"BELATED_{field.name.upper()}"
+        if name in surroundings:
+            found[field.name] = _typed(field.name, surroundings[name], name)
+        if given.get(field.name) is not None:
+            found[field.name] = given[field.name]
+    return _checked(Settings(**found))
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from None
+    known = {field.name for field in fields(Settings)}
+    for key, value in data.items():
+        if key not in known:
+            raise ConfigurationError(f"{path}: {key} is no setting; there are {', '.join(sorted(known))}.")
+        wanted = int if key == "port" else str
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise ConfigurationError(f"{path}: {key} is {value!r}; give {'a number' if key == 'port' else 'a text'}.")
+    return data
+
+
+def _typed(name: str, value: str, where: str) -> Any:
+    if name != "port":
+        return value
+    if not value.isdecimal():
+        raise ConfigurationError(f"{where} is {value!r}; give a number from 0 to 65535.")
+    return int(value)
+
+
+def _checked(found: Settings) -> Settings:
+    if not 0 <= found.port <= 65535:
+        raise ConfigurationError(f"port is {found.port}; give a number from 0 to 65535.")
+    if found.log not in LOGS:
+        raise ConfigurationError(f"log is {found.log!r}; give one of {', '.join(LOGS)}.")
+    if not found.db:
+        raise ConfigurationError("db is empty; give a path, or postgresql://...")
+    return found
