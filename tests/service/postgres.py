@@ -26,7 +26,9 @@ def program(name: str) -> str:
 
 def as_server(command: list[str]) -> list[str]:
     """PostgreSQL does not run as root; Debian's package brings a user for it."""
-    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command] if os.getuid() == 0 else command
+    return (
+        ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command] if os.getuid() == 0 else command
+    )
 
 
 @contextmanager
@@ -50,7 +52,9 @@ def server() -> Iterator[str]:
         try:
             yield f"postgresql://postgres@127.0.0.1:{port}"
         finally:
-            subprocess.run(as_server([*control, "-m", "immediate", "stop"]), check=False, capture_output=True, cwd=folder)
+            subprocess.run(
+                as_server([*control, "-m", "immediate", "stop"]), check=False, capture_output=True, cwd=folder
+            )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
