@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help paper claims test test-cuda browser lint bench docs pictures clean
+.PHONY: help paper claims test test-cuda browser database lint bench load torture docs pictures clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,7 +25,7 @@ claims: $(READY) ## the same and what goes beyond the paper; writes docs/claims.
 	cp out/claims/report/claims.md docs/claims.md
 	cp out/claims/report/figures/figure1.png out/claims/report/figures/robustness-biased.png docs/images
 
-test: $(READY) browser ## all tests: unit, contract, architecture, and every example of the documentation
+test: $(READY) browser database ## all tests: unit, contract, architecture, and every example of the documentation
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 test-cuda: $(READY) ## the GPU against the CPU, to the bit; fails where there is no GPU
@@ -40,6 +40,14 @@ browser:
 	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
 	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends chromium > /dev/null; }
 
+# And on a real PostgreSQL, which they start and end themselves.
+database:
+	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { \
+	  command -v apt-get > /dev/null || { echo "the tests need PostgreSQL's initdb on the path; install it"; exit 1; }; \
+	  echo "installing postgresql"; \
+	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends postgresql > /dev/null; }
+
 lint: $(READY) ## style, types, import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -48,6 +56,15 @@ lint: $(READY) ## style, types, import layers
 
 bench: $(READY) ## speed and memory against the limits, a C program and other libraries; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/bench.py
+
+load: $(READY) ## the service under load, beside a bare handler; memory and restart; writes docs/load.md
+	$(BIN)/python benchmarks/service/load.py
+
+torture: $(READY) database ## kills, power cuts, I/O errors, a bad network, each with a control that must fail; see docs/torture.md
+	$(BIN)/python torture/power.py --cuts 2000 --seed 1
+	$(BIN)/python torture/errors.py --transactions 20 --seed 1
+	$(BIN)/python torture/kills.py --kills 500 --seed 1
+	$(BIN)/python torture/proxy.py --operations 100000 --seed 1
 
 docs: $(READY) ## the documentation, into site; the numbers of the theory pages are computed anew and compared
 	$(BIN)/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py -k "theory or bounds"

@@ -3,6 +3,7 @@
 regret.png, of the README and the front page: four settings, five policies, paired runs. Prints the numbers that it
 draws.
 tutorial.png: what the tutorial's own code draws.
+brackets.png: what two policies know of an arm whose successes are late, or lost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from brackets import brackets
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -127,3 +129,4 @@ if __name__ == "__main__":
     target.mkdir(exist_ok=True)
     tutorial().savefig(target / "tutorial.png")
     picture().savefig(target / "regret.png")
+    brackets().savefig(target / "brackets.png")

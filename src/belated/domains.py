@@ -15,7 +15,7 @@ import numpy as np
 
 from belated.errors import InvalidParameter
 
-_HUGE = float(2**1023)
+HUGE = float(2**1023)
 """Numbers as large as this are taken for infinite."""
 
 
@@ -46,14 +46,14 @@ class Domain:
     def check(self, owner: str, name: str, value: Any) -> float | int | None:
         """The value as a plain float or int; an error that names owner, parameter, value and domain if it does not
         fit."""
-        if type(value) is float and not self.whole and self.low < value < self.high and -_HUGE < value < _HUGE:
+        if type(value) is float and not self.whole and self.low < value < self.high and -HUGE < value < HUGE:
             return value  # what nearly all are
         if value is None and self.optional:
             return None
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
             raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
         value = value.item() if isinstance(value, np.generic) else value
-        inside = self.low <= value <= self.high and -_HUGE < value < _HUGE
+        inside = self.low <= value <= self.high and -HUGE < value < HUGE
         inside = inside and not (self.open_low and value == self.low)
         if not inside or (self.open_high and value == self.high):
             raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")

@@ -15,6 +15,7 @@
     |-- NotReproducible                      a result whose problem cannot be written down is asked to run again
     |-- FigureNotSaved (also OSError)        the process that saves a report's figures ended early
     |-- Refused                              the service refused a request; ``.status`` and ``.kind`` say how
+    |-- ServiceUnavailable (also ConnectionError) the service gave no answer, however often asked; ``.id`` asks on
     |-- StorageError (also OSError)          a database cannot be opened, read or written
     |   `-- AlreadyThere                     what should be written is there already
     |-- MissingComponent (also ImportError)  an optional part is not installed; the message has the install line
@@ -93,6 +94,17 @@ class Refused(BelatedError):
         super().__init__(message)
         self.status = status
         self.kind = kind
+
+
+class ServiceUnavailable(BelatedError, ConnectionError):
+    """The service gave no answer, however often it was asked. Whether it did what was asked is not known.
+
+    :attr:`id` is the id that the request had, if it had one: the same call with this id makes no second decision.
+    """
+
+    def __init__(self, message: str, id: str | None = None) -> None:
+        super().__init__(message)
+        self.id = id
 
 
 class StorageError(BelatedError, OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from belated.errors import InvalidParameter, StateError
 from belated.forms import calls
 from belated.forms.base import Policy, check_registered
 from belated.forms.state import State, allocate
-from belated.kernel import quietly, source_hash
+from belated.kernel import JIT, quietly, source_hash
 from belated.rng import check_seed, seed_words
 
 _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
@@ -39,8 +40,8 @@ class Learner:
         self.arms = arms
         self.parameters = self.policy.parameters(arms)
         self.state = allocate(arms, self.policy.shape())[0]
-        self._decide = calls.entry_for(calls.decide, type(self.policy))
-        self._answer = calls.entry_for(calls.answer, type(self.policy))
+        self._decide = _quiet(calls.entry_for(calls.decide, type(self.policy)))
+        self._answer = _quiet(calls.entry_for(calls.answer, type(self.policy)))
         with quietly():
             calls.begin(self.state, seed_words(self.seed))
 
@@ -56,8 +57,7 @@ class Learner:
 
     def decide(self) -> tuple[int, int]:
         """(arm, rank) of the next decision."""
-        with quietly():
-            arm, rank = self._decide(self.parameters, self.state, self.decisions + 1)
+        arm, rank = self._decide(self.parameters, self.state, self.decisions + 1)
         if arm < 0:
             raise calls.no_such_arm(self.policy, self.arms)
         self.decisions += 1
@@ -65,8 +65,7 @@ class Learner:
 
     def answer(self, arm: int, reward: float, rank: int, number: int) -> None:
         """The reward of an earlier decision has come."""
-        with quietly():
-            self._answer(self.parameters, self.state, arm, reward, rank, number + 1, self.decisions + 1)
+        self._answer(self.parameters, self.state, arm, reward, rank, number + 1, self.decisions + 1)
 
     def take_back(self, arm: int, reward: float | None = None) -> None:
         """A pull was never made; it is still pending, or had this answer."""
@@ -74,12 +73,18 @@ class Learner:
         if reward is None:
             self._correct(arm, -1, 0.0, 0.0)
         else:
-            self._correct(arm, -1, -1.0, -reward)
+            self._correct(arm, -1, -1.0, self._change(arm, -1.0, -reward))
 
     def replace_answer(self, arm: int, before: float, now: float) -> None:
         """An answer was not ``before`` but ``now``."""
         assert self.takes_back
-        self._correct(arm, 0, 0.0, now - before)
+        self._correct(arm, 0, 0.0, self._change(arm, 0.0, now - before))
+
+    def _change(self, arm: int, observed: float, total: float) -> float:
+        """A change of an arm's sum that leaves it between 0 and the number of answers: what was added in one order and
+        is taken away in another may not come out as the same, in the last bit."""
+        before, most = float(self.state.total[arm]), float(self.state.observed[arm]) + observed
+        return total if 0.0 <= before + total <= most else min(max(before + total, 0.0), most) - before
 
     def add_arm(self) -> None:
         """There is one arm more from now on, the last."""
@@ -128,3 +133,15 @@ class Learner:
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [getattr(self.state, name) for name in _ARRAYS]
+
+
+def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as it is where it is compiled; else without warnings of arithmetic that wraps around."""
+    if JIT:
+        return function
+
+    def called(*arguments: Any) -> Any:
+        with quietly():
+            return function(*arguments)
+
+    return called

@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +32,14 @@ FORMAT = 1
 """Version of the saved form."""
 
 
-class Decision(NamedTuple):
-    """A decision: its id, to be given back with the feedback, and the arm."""
+Id = TypeVar("Id", int, str)
 
-    id: int
+
+class Decision(NamedTuple, Generic[Id]):
+    """A decision: its id, to be given back with the feedback, and the arm. Ids are numbers, and texts where a server
+    keeps them."""
+
+    id: Id
     arm: str
 
 
@@ -118,20 +122,18 @@ class Bandit:
         return self.decisions - len(self._answers)
 
     @overload
-    def choose(self) -> Decision: ...
+    def choose(self) -> Decision[int]: ...
 
     @overload
-    def choose(self, n: int) -> list[Decision]: ...
+    def choose(self, n: int) -> list[Decision[int]]: ...
 
-    def choose(self, n: int | None = None) -> Decision | list[Decision]:
+    def choose(self, n: int | None = None) -> Decision[int] | list[Decision[int]]:
         """The next decision; with ``n``, a list of the next n, made one after the other without feedback in between."""
         if n is None:
             return self._choose_one()
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise InvalidParameter(f"n is {n!r}; give a whole number >= 0.")
-        return [self._choose_one() for _ in range(n)]
+        return [self._choose_one() for _ in range(checked_count(n))]
 
-    def _choose_one(self) -> Decision:
+    def _choose_one(self) -> Decision[int]:
         arm, rank = self._learner.decide()
         self._arm_of.append(arm)
         self._rank_of.append(rank)
@@ -147,21 +149,10 @@ class Bandit:
 
     def observe_many(self, feedback: Mapping[int, float] | Iterable[tuple[int, float]]) -> int:
         """Many rewards at once, (id, reward) in this order: all, or on an error none. How many were new."""
-        try:
-            pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
-        except TypeError:
-            raise InvalidParameter(f"feedback is {feedback!r}; give (id, reward) pairs, or {{id: reward}}.") from None
         new: dict[int, float] = {}
-        for place, pair in enumerate(pairs):
-            try:
-                id, reward = pair
-            except (TypeError, ValueError):
-                raise InvalidParameter(f"feedback[{place}] is {pair!r}; give (id, reward).") from None
+        for id, reward in feedback_pairs(feedback):
             number, value = self._checked(id, reward)
-            if new.get(number, value) != value:
-                raise ConflictingFeedback(
-                    f"decision {id!r} has two rewards in one call, {new[number]!r} and {value!r}; give one."
-                )
+            check_alone(id, value, new.get(number, value))
             if math.isnan(self._reward_of[number]):
                 new[number] = value
         for number, value in new.items():
@@ -176,7 +167,7 @@ class Bandit:
                 f"there is no decision {id!r}: this bandit has made {known}. Give the id of a decision that choose() "
                 "returned."
             )
-        number, value = int(id), _reward(id, reward)
+        number, value = int(id), checked_reward(id, reward)
         before = self._reward_of[number]
         if not math.isnan(before) and before != value:
             raise ConflictingFeedback(
@@ -236,7 +227,7 @@ class Bandit:
         arms = _whole_numbers("decisions", decisions, 0, len(self.arms) - 1)
         ids = _whole_numbers("ids", [id for _, id, _ in answers], 0, arms.size - 1)
         before = _whole_numbers("counts of decisions", [count for count, _, _ in answers], 0, arms.size)
-        rewards = np.array([_reward(id, reward) for _, id, reward in answers])
+        rewards = np.array([checked_reward(id, reward) for _, id, reward in answers])
         if np.any(np.diff(before) < 0) or np.any(before <= ids) or np.unique(ids).size != ids.size:
             raise StateError(
                 "the answers are out of order, or answer decisions that were not made, or answered, by then."
@@ -272,12 +263,41 @@ def arm_names(arms: Any) -> tuple[str, ...]:
     return tuple(arms)
 
 
-def _reward(id: Any, reward: Any) -> float:
+def checked_reward(id: Any, reward: Any) -> float:
     """A reward as a float, or the error that says what a reward is."""
     good = isinstance(reward, int | float | np.integer | np.floating | np.bool_) and 0.0 <= reward <= 1.0
     if not good:
         raise InvalidReward(f"the reward of decision {id} is {reward!r}; give a number in [0, 1].")
     return float(reward)
+
+
+def checked_count(n: Any) -> int:
+    """How many decisions are asked for, or the error that says what is allowed."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise InvalidParameter(f"n is {n!r}; give a whole number >= 0.")
+    return int(n)
+
+
+def feedback_pairs(feedback: Any) -> list[tuple[Any, Any]]:
+    """Many rewards as (id, reward), or the error that says how they are given."""
+    try:
+        pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
+    except TypeError:
+        raise InvalidParameter(f"feedback is {feedback!r}; give (id, reward) pairs, or {{id: reward}}.") from None
+    found = []
+    for place, pair in enumerate(pairs):
+        try:
+            id, reward = pair
+        except (TypeError, ValueError):
+            raise InvalidParameter(f"feedback[{place}] is {pair!r}; give (id, reward).") from None
+        found.append((id, reward))
+    return found
+
+
+def check_alone(id: Any, value: float, other: float) -> None:
+    """An error if one call gives a decision two rewards."""
+    if other != value:
+        raise ConflictingFeedback(f"decision {id!r} has two rewards in one call, {other!r} and {value!r}; give one.")
 
 
 def _whole_numbers(name: str, values: Sequence[Any], low: int, high: int) -> npt.NDArray[np.int64]:

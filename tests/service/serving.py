@@ -51,9 +51,15 @@ class Server:
         return httpx2.Client(base_url=self.url, timeout=30.0, **options)
 
 
-def start(db: str, *options: str, environment: dict[str, str] | None = None) -> Server:
-    """Start a server on a free port; it takes requests when this returns."""
-    command = [sys.executable, "-m", "belated", "serve", "--db", db, "--port", "0", *options]
+def start(
+    db: str,
+    *options: str,
+    environment: dict[str, str] | None = None,
+    program: tuple[str, ...] = ("-m", "belated"),
+) -> Server:
+    """Start a server on a free port; it takes requests when this returns. ``program`` may be another one, which does
+    something wrong."""
+    command = [sys.executable, *program, "serve", "--db", db, "--port", "0", *options]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}, bufsize=1
     )

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from belated.cli import bounds, keys, laws, plot, policies, reproduce, serve, simulate, sweep, taking_in, verify
+from belated.cli import bounds, demo, keys, laws, plot, policies, reproduce, serve, simulate, sweep, taking_in, verify
 from belated.cli.helps import APP, BOUNDS, LAWS, PLOT, POLICIES, REPRODUCE, SIMULATE, SWEEP
-from belated.cli.service_helps import IMPORT, KEYS, SERVE, VERIFY
+from belated.cli.service_helps import DEMO, IMPORT, KEYS, SERVE, VERIFY
 
 app = typer.Typer(
     help=APP,
@@ -52,6 +52,7 @@ app.command("reproduce", help=REPRODUCE)(reproduce.command)
 app.command("serve", help=SERVE)(serve.command)
 app.command("verify", help=VERIFY)(verify.command)
 app.command("import", help=IMPORT)(taking_in.command)
+app.command("demo", help=DEMO)(demo.command)
 app.add_typer(keys.app, name="keys", help=KEYS)
 
 

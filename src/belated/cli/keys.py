@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
 
 from belated.cli.console import guarded, note
-from belated.cli.serve import Db
+from belated.cli.serve import Db, needed
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
@@ -21,14 +22,15 @@ def create(
     db: Db = None,
 ) -> None:
     """Make a key and show it, this once."""
-    with guarded():
+    with guarded(), needed():
         from belated.journal.journal import open_journal
-        from belated.service.keys import make_key
+        from belated.service.keys import check_role, free_name, make_key
         from belated.service.settings import settings
 
-        journal = open_journal(settings({"db": db}).db)
-        chosen = name if name is not None else f"{role}-{len(journal.all_keys()) + 1}"
-        key = make_key(journal, role, chosen)
+        check_role(role)
+        with closing(open_journal(settings({"db": db}).db)) as journal:
+            chosen = name if name is not None else free_name(journal, role)
+            key = make_key(journal, role, chosen)
         note(f"{chosen}, a {role}'s key. It is not shown again:", stderr=True)
         typer.echo(key)
 
@@ -36,12 +38,13 @@ def create(
 @app.command("list")
 def listing(db: Db = None) -> None:
     """All keys, without what they are."""
-    with guarded():
+    with guarded(), needed():
         from belated.journal.journal import open_journal
         from belated.service.clock import shown
         from belated.service.settings import settings
 
-        found = open_journal(settings({"db": db}).db, make=False).all_keys()
+        with closing(open_journal(settings({"db": db}).db, make=False)) as journal:
+            found = journal.all_keys()
         for _, name, role, created, revoked in found:
             end = f", revoked {shown(revoked)}" if revoked is not None else ""
             note(f"{name}: {role}, made {shown(created)}{end}")
@@ -52,10 +55,11 @@ def listing(db: Db = None) -> None:
 @app.command("revoke")
 def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="Of the key.")], db: Db = None) -> None:
     """No longer take a key."""
-    with guarded():
+    with guarded(), needed():
         from belated.journal.journal import open_journal
         from belated.service.keys import revoke_key
         from belated.service.settings import settings
 
-        revoke_key(open_journal(settings({"db": db}).db, make=False), name)
+        with closing(open_journal(settings({"db": db}).db, make=False)) as journal:
+            revoke_key(journal, name)
         note(f"{name} is revoked; servers forget it within seconds.")

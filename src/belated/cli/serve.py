@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -35,9 +36,9 @@ def command(
     ] = None,
 ) -> None:
     """Serve until a signal says to end."""
-    with guarded():
-        serve = needed()
+    with guarded(), needed():
         from belated.journal.database import without_password
+        from belated.service.serve import serve
         from belated.service.settings import settings
 
         found = settings({"db": db, "host": host, "port": port, "log": log, "config": config})
@@ -47,12 +48,14 @@ def command(
         )
 
 
-def needed() -> Callable[..., None]:
-    """The function that serves; an error with the install line where its parts are missing."""
+@contextmanager
+def needed() -> Iterator[None]:
+    """The parts of the service are used; where one is missing, the error has the install line."""
     from belated.errors import MissingComponent
 
     try:
-        from belated.service.serve import serve
+        yield
+    except MissingComponent:
+        raise
     except ImportError as error:
         raise MissingComponent(f"the service needs more parts: pip install 'belated[service]' ({error})") from None
-    return serve

@@ -39,3 +39,13 @@ Keys: who may do what.
 A reader may look, a writer may also make experiments, decide and give feedback, an admin may also stop and change
 experiments. Once there is a key, every request needs one: Authorization: Bearer KEY.
 """
+
+DEMO = """\
+Look around: a server with simulated traffic.
+
+Three experiments that are hours old, whose feedback comes late or never; visitors go on coming until Ctrl-C. In one,
+successes come late and failures fast; in one, only successes are ever reported; in one, delays have a heavy tail.
+
+The dashboard is at the address that is printed, and is opened in a browser if there is one. Everything is in a
+temporary file unless --db says where to keep it; the same --db again goes on from there.
+"""

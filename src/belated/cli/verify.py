@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import typer
 
 from belated.cli.console import guarded, note
-from belated.cli.serve import Db
+from belated.cli.serve import Db, needed
 
 DAMAGED = 1
 """Exit status where something is not as it should be."""
@@ -13,13 +15,13 @@ DAMAGED = 1
 
 def command(db: Db = None) -> None:
     """Compute everything anew, and compare."""
-    with guarded():
+    with guarded(), needed():
         from belated.journal.journal import open_journal
         from belated.service.settings import settings
         from belated.service.verify import verify
 
-        journal = open_journal(settings({"db": db}).db, make=False)
-        found = verify(journal)
+        with closing(open_journal(settings({"db": db}).db, make=False)) as journal:
+            found = verify(journal)
         for each in found:
             text = f"{each.name}: {each.events:,} events, {each.decisions:,} decisions"
             if each.error is None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
+
+from belated.errors import StorageError
 
 Row = Sequence[Any]
 
@@ -45,8 +47,9 @@ class Database(ABC):
         """Nothing of the transaction remains."""
 
     @abstractmethod
-    def lock_experiment(self, name: str) -> None:
-        """Wait until no other process is with this experiment, to the end of the transaction."""
+    def lock_experiments(self, names: Iterable[str]) -> None:
+        """Wait until no other process is with these experiments, to the end of the transaction. No two processes wait
+        for each other."""
 
     @abstractmethod
     def lock_schema(self) -> None:
@@ -66,7 +69,8 @@ class Database(ABC):
 
     @abstractmethod
     def backup(self, version: int) -> str | None:
-        """Copy the database before it is changed from this version; where to, or None where the server does that."""
+        """Copy the database as it was before this transaction, which will change it from this version; where to, or
+        None where whoever runs the server does that."""
 
     @abstractmethod
     def close(self) -> None:
@@ -78,10 +82,11 @@ class Database(ABC):
         self.begin()
         try:
             yield
+            self.commit()
         except BaseException:
-            self.rollback()
+            with suppress(StorageError):  # what went wrong before is what counts
+                self.rollback()
             raise
-        self.commit()
 
 
 def without_password(url: str) -> str:

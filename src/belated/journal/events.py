@@ -11,6 +11,10 @@ ARM_ADDED, STOPPED, RESUMED = "arm-added", "stopped", "resumed"
 KINDS = (DECIDED, OBSERVED, IMPUTED, REPLACED, CANCELLED, ARM_ADDED, STOPPED, RESUMED)
 
 
+MOVED = '{"moved":true}'
+"""Beside every event that happened elsewhere, before its bandit moved here: the time is that of the move."""
+
+
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of the journal. Times are microseconds since 1970, UTC."""
 

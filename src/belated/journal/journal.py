@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from belated.errors import MissingComponent, StorageError
 from belated.journal.database import Database
-from belated.journal.events import COLUMNS, Event, row_of
+from belated.journal.events import COLUMNS, MOVED, Event, row_of
 from belated.journal.schema import VERSION, make_current, version_of
 
 _COLUMNS = ", ".join(COLUMNS)
@@ -128,7 +128,7 @@ class Journal:
         """Put a snapshot in the place of an older one."""
         self.database.execute(
             "INSERT INTO belated_snapshots (experiment, seq, data) VALUES (?, ?, ?) ON CONFLICT (experiment) DO UPDATE "
-            "SET seq = excluded.seq, data = excluded.data WHERE excluded.seq > belated_snapshots.seq",
+            "SET seq = excluded.seq, data = excluded.data WHERE excluded.seq >= belated_snapshots.seq",
             (experiment, seq, data),
         )
 
@@ -142,13 +142,13 @@ class Journal:
 
     def lives(self, experiment: int, newest: int) -> list[tuple[int, int, int | None, str | None, str | None]]:
         """(arm, decided at, answered at, kind of the answer, what is written beside it) of the newest decisions that
-        were not cancelled; an imputed answer is none."""
+        were not cancelled; an imputed answer is none. Of those that moved here nobody knows when they were made."""
         sql = (
             "SELECT d.arm, d.at, a.at, a.kind, a.extra FROM (SELECT id, arm, at, seq FROM belated_events WHERE "
-            "experiment = ? AND kind = 'decided' ORDER BY seq DESC LIMIT ?) d LEFT JOIN belated_events a ON a.id = "
-            "d.id AND a.kind IN ('observed', 'replaced', 'cancelled')"
+            "experiment = ? AND kind = 'decided' AND COALESCE(extra, '') <> ? ORDER BY seq DESC LIMIT ?) d LEFT JOIN "
+            "belated_events a ON a.id = d.id AND a.kind IN ('observed', 'replaced', 'cancelled')"
         )
-        found = self.database.execute(sql, (experiment, newest))
+        found = self.database.execute(sql, (experiment, MOVED, newest))
         return [(row[0], row[1], row[2], row[3], row[4]) for row in found if row[3] != "cancelled"]
 
     # ---- keys ----

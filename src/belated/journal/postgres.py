@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
 from belated.errors import AlreadyThere, StorageError
 from belated.journal.database import Database, Row, without_password
 
 SCHEMA_LOCK = 0x62656C61746564
 """The number of the lock under which tables are made."""
+EXPERIMENT_LOCKS = 0x62656C61
+"""The first number of the locks of experiments."""
 
 
 class PostgreSQL(Database):
@@ -33,12 +36,22 @@ class PostgreSQL(Database):
             self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
         except psycopg.Error as error:
             raise StorageError(f"{without_password(self._url)} cannot be reached: {str(error).strip()}") from None
-        if self._read_only:
-            self._connection.execute("SET default_transaction_read_only = on")
+        try:
+            if self._read_only:
+                self._connection.execute("SET default_transaction_read_only = on")
+            elif self._connection.execute("SHOW synchronous_commit").fetchall() == [("off",)]:
+                self._connection.execute("SET synchronous_commit = on")  # acknowledged means on disk
+        except psycopg.Error as error:
+            self._connection.close()
+            raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
+
+    def _reconnect(self) -> None:
+        """If the server went away, see whether it came back."""
+        if self._connection.closed:
+            self._connect()
 
     def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
-        if self._connection.closed:
-            self._connect()  # the server came back
+        self._reconnect()
         try:
             cursor = self._connection.execute(_asked(sql), tuple(values), prepare=True)
             return cursor.fetchall() if cursor.description else []
@@ -55,6 +68,7 @@ class PostgreSQL(Database):
             raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
     def rows(self, sql: str, values: Row = ()) -> Iterator[tuple[Any, ...]]:
+        self._reconnect()
         try:
             with self._connection.transaction(), self._connection.cursor(name="belated") as cursor:
                 cursor.itersize = 10_000
@@ -63,17 +77,20 @@ class PostgreSQL(Database):
             raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
     def begin(self) -> None:
-        self.execute("BEGIN")
+        self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")  # what others wrote is seen once their lock is ours
 
     def commit(self) -> None:
+        if self._connection.info.transaction_status != TransactionStatus.INTRANS:
+            raise StorageError(f"{without_password(self._url)}: the transaction was lost before it was committed")
         self.execute("COMMIT")
 
     def rollback(self) -> None:
         if not self._connection.closed:
             self.execute("ROLLBACK")
 
-    def lock_experiment(self, name: str) -> None:
-        self.execute("SELECT pg_advisory_xact_lock(?, ?)", (0x62656C61, zlib.crc32(name.encode()) - 2**31))
+    def lock_experiments(self, names: Iterable[str]) -> None:
+        for number in sorted({zlib.crc32(name.encode()) - 2**31 for name in names}):
+            self.execute("SELECT pg_advisory_xact_lock(?, ?)", (EXPERIMENT_LOCKS, number))
 
     def lock_schema(self) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (SCHEMA_LOCK,))
@@ -82,7 +99,9 @@ class PostgreSQL(Database):
         return f"{column} = ANY(?)", list(values)
 
     def has_table(self, name: str) -> bool:
-        return bool(self.execute("SELECT 1 WHERE to_regclass(?) IS NOT NULL", (name,)))
+        # Not to_regclass, which may remember that there was none before another process made it.
+        sql = "SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = ? AND schemaname = ANY(current_schemas(false))"
+        return bool(self.execute(sql, (name,)))
 
     def reader(self) -> Database:
         return PostgreSQL(self._url, read_only=True)

@@ -35,27 +35,33 @@ VERSION = 1
 def make_current(database: Database) -> str | None:
     """Make the tables, or bring older ones up to date; where the copy made before is, if one was. A newer schema is
     refused."""
-    found = version_of(database)
-    if found == VERSION:
+    if _not_newer(version_of(database)) == VERSION:
         return None
-    if found is not None and found > VERSION:
-        raise StorageError(
-            f"this database has schema {found}, made by a newer belated; this one knows schema {VERSION}. Install the "
-            "newer version."
-        )
-    copy = database.backup(found) if found is not None else None
     with database.transaction():
         database.lock_schema()
-        found = version_of(database)  # another process may have been first
+        found = _not_newer(version_of(database))  # another process may have been first
+        if found == VERSION:
+            return None
         if found is None:
             for table in TABLES:
                 database.execute(table.format(whole=database.whole, real=database.real, blob=database.blob))
             database.execute("INSERT INTO belated_meta (name, value) VALUES ('schema', ?)", (str(VERSION),))
             return None
+        copy = database.backup(found)
         for version in range(found, VERSION):
             MIGRATIONS[version](database)
         database.execute("UPDATE belated_meta SET value = ? WHERE name = 'schema'", (str(VERSION),))
     return copy
+
+
+def _not_newer(found: int | None) -> int | None:
+    """A version that this code knows, or an error."""
+    if found is not None and found > VERSION:
+        raise StorageError(
+            f"this database has schema {found}, made by a newer belated; this one knows schema {VERSION}. Install the "
+            "newer version."
+        )
+    return found
 
 
 def version_of(database: Database) -> int | None:

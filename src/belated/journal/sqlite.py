@@ -36,12 +36,36 @@ class SQLite(Database):
             raise StorageError(f"db is {path!r}, and there is no folder {str(folder)!r}; make it first.")
         try:
             self._connection = apsw.Connection(path, flags=flags, vfs=vfs)
-            self._connection.set_busy_timeout(BUSY_MILLISECONDS)
-            if not read_only:
-                self.execute("PRAGMA journal_mode = WAL")
-            self.execute(f"PRAGMA synchronous = {self.synchronous}")
         except apsw.Error as error:
             raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
+        try:
+            self._connection.set_busy_timeout(BUSY_MILLISECONDS)
+            self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
+            if not read_only:
+                self._write_ahead()
+        except apsw.Error as error:
+            self._connection.close()
+            raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _write_ahead(self) -> None:
+        """Write ahead, which a file remembers. SQLite does not wait here for another process that does the same."""
+        end = time.monotonic() + BUSY_MILLISECONDS / 1000
+        while True:
+            try:
+                mode = self._connection.execute("PRAGMA journal_mode = WAL").fetchall()[0][0]
+                break
+            except apsw.BusyError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        if mode != "wal":
+            raise StorageError(
+                f"db is {self.path!r}, where SQLite cannot write ahead (it stays with {mode!r}); give a path on a disk "
+                "of this machine."
+            )
 
     def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
         try:
@@ -73,7 +97,7 @@ class SQLite(Database):
         if self._connection.in_transaction:
             self.execute("ROLLBACK")
 
-    def lock_experiment(self, name: str) -> None:
+    def lock_experiments(self, names: Iterable[str]) -> None:
         pass  # there is one writer at a time anyway
 
     def lock_schema(self) -> None:
@@ -90,7 +114,11 @@ class SQLite(Database):
 
     def backup(self, version: int) -> str | None:
         target = f"{self.path}.schema{version}.{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}.backup"
-        self.execute("VACUUM INTO ?", (target,))
+        reader = self.reader()  # it sees what was there before the transaction
+        try:
+            reader.execute("VACUUM INTO ?", (target,))
+        finally:
+            reader.close()
         return target
 
     def close(self) -> None:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
-_FORM = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_FORM = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:)(\d\d)((?:\.\d+)?(?:Z|[+-]\d\d:\d\d))", re.ASCII)
 _START = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@lru_cache(256)
+def _second(seconds: int) -> str:
+    return (_START + timedelta(seconds=seconds)).isoformat()[:19]
 
 
 def now() -> int:
@@ -21,20 +27,25 @@ def shown(at: int) -> str:
     >>> shown(1_700_000_000_000_000)
     '2023-11-14T22:13:20.000000Z'
     """
-    return (_START + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    seconds, rest = divmod(at, 1_000_000)
+    return f"{_second(seconds)}.{rest:06d}Z"
 
 
 def read(text: str) -> int | None:
-    """RFC 3339 as microseconds since 1970; None if it is no such time.
+    """RFC 3339 as microseconds since 1970; None if it is no such time, or outside of the years 1 to 9999 in UTC.
 
     >>> read("2023-11-14T23:13:20+01:00")
     1700000000000000
     >>> read("yesterday")
     """
-    if not _FORM.fullmatch(text):
+    found = _FORM.fullmatch(text.upper())
+    if found is None:
         return None
+    day, second, rest = found.groups()
+    leap = second == "60"  # as the first second after it
     try:
-        at = datetime.fromisoformat(text.upper()) - _START
+        time = datetime.fromisoformat(f"{day}{'59' if leap else second}{rest}").astimezone(UTC)
+        time += timedelta(seconds=leap)
     except (ValueError, OverflowError):
         return None
-    return at // timedelta(microseconds=1)
+    return (time - _START) // timedelta(microseconds=1)

@@ -32,6 +32,8 @@ def delay_curves(journal: Journal, name: str, arms: list[str]) -> DelaysAnswer:
     came: list[list[bool]] = [[] for _ in arms]
     lives = journal.lives(stored.id, NEWEST)
     for arm, decided, answered, _, extra in lives:
+        if arm >= len(arms):
+            continue  # of an arm that was added just now
         end = time if answered is None else _seen(answered, extra)
         waited[arm].append(max(end - decided, 0) / 1e6)
         came[arm].append(answered is not None)

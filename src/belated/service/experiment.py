@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import msgspec
 
 from belated.errors import StateError
@@ -48,6 +50,7 @@ class Experiment:
 
     def __init__(self, stored: Stored) -> None:
         self.id, self.name, self.created_at = stored.id, stored.name, stored.created_at
+        self._mark = repr(stored).encode()
         self.spec = read_spec(stored.spec)
         self.names = list(self.spec.arms)
         self.learner = Learner(len(self.names), self.spec.make_policy(), self.spec.seed)
@@ -132,14 +135,18 @@ class Experiment:
     def save(self) -> bytes:
         """All of it, to the bit."""
         data = Saved(self.seq, self.at, self.stopped, self.names, self.counts, self.swept, self.learner.to_bytes())
-        return msgspec.msgpack.encode(data)
+        body = msgspec.msgpack.encode(data)
+        return self._digest(body) + body
+
+    def _digest(self, body: bytes) -> bytes:
+        return hashlib.sha256(self._mark + body).digest()
 
     def load(self, data: bytes) -> None:
-        """Take in what :meth:`save` gave; an error if it is damaged, or of other code."""
-        try:
-            saved = msgspec.msgpack.decode(data, type=Saved)
-        except msgspec.MsgspecError as error:
-            raise StateError(f"a snapshot is damaged: {error}") from error
+        """Take in what :meth:`save` gave; an error if it is damaged, of another experiment, or of other code."""
+        body = data[32:]
+        if data[:32] != self._digest(body):
+            raise StateError(f"{self.name}: the snapshot is damaged, or another experiment's.")
+        saved = msgspec.msgpack.decode(body, type=Saved)
         self.learner.load(saved.learner)
         self.seq, self.at, self.stopped, self.names = saved.seq, saved.at, saved.stopped, saved.names
         self.counts, self.swept, self.saved = saved.counts, saved.swept, saved.seq

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from belated.errors import BelatedError, ConfigurationError, Refused
+from belated.errors import AlreadyThere, BelatedError, ConfigurationError, Refused
 from belated.journal.events import COLUMNS, KINDS, Event, row_of
 from belated.journal.journal import Journal, Stored
 from belated.service.clock import shown
-from belated.service.experiment import Experiment, restored
-from belated.service.spec import check_name
+from belated.service.experiment import Experiment
+from belated.service.lives import Lives
+from belated.service.spec import check_name, checked_spec, read_spec
 
 SCHEMA = pa.schema(
     [
@@ -54,8 +55,8 @@ def event_line(event: Event, names: list[str]) -> dict[str, Any]:
     return {key: value for key, value in line.items() if value is not None}
 
 
-def as_parquet(journal: Journal, name: str) -> Path:
-    """A new file with all events of an experiment, and with what it is."""
+def as_parquet(journal: Journal, name: str) -> IO[bytes]:
+    """A file with all events of an experiment, and with what it is; it is gone when it is closed."""
     stored = journal.experiment(name)
     if stored is None:
         raise Refused(404, "unknown-experiment", f"there is no experiment {name!r}.")
@@ -65,18 +66,18 @@ def as_parquet(journal: Journal, name: str) -> Path:
         b"belated.spec": stored.spec.encode(),
         b"belated.created_at": str(stored.created_at).encode(),
     }
-    with tempfile.NamedTemporaryFile(prefix="belated-", suffix=".parquet", delete=False) as file:
-        path = Path(file.name)
+    file = tempfile.TemporaryFile(prefix="belated-", suffix=".parquet")  # noqa: SIM115 (the caller closes it)
     try:
-        with pq.ParquetWriter(path, SCHEMA.with_metadata(about), compression="zstd") as writer:
+        with pq.ParquetWriter(file, SCHEMA.with_metadata(about), compression="zstd") as writer:
             for group in _groups(journal.events(stored.id)):
                 columns = zip(*map(row_of, group), strict=True)
                 arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
                 writer.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA.with_metadata(about)))
+        file.seek(0)
     except BaseException:
-        path.unlink(missing_ok=True)
+        file.close()
         raise
-    return path
+    return file
 
 
 def _groups(events: Iterator[Event]) -> Iterator[list[Event]]:
@@ -88,33 +89,43 @@ def take_in(journal: Journal, path: Path) -> tuple[str, int]:
     """Restore an export: (name, how many events were new). What is there already must be the same."""
     name, spec, created_at, file = _opened(path)
     with journal.database.transaction():
-        journal.database.lock_experiment(name)
+        journal.database.lock_experiments([name])
         stored = journal.experiment(name)
         if stored is None:
             stored = journal.create(name, spec, created_at)
         elif stored.spec != spec:
             raise ConfigurationError(f"{path}: there is an experiment {name!r} already, and it is another one.")
-        experiment = restored(journal, stored)
-        here = journal.events(stored.id) if experiment.seq else iter(())
-        new = 0
-        for event in _read(file, path):
-            if event.seq <= experiment.seq and not new:
-                if next(here) != event:
+        there = journal.last(stored.id)
+        experiment, lives, new = Experiment(stored), Lives(), 0
+        for group in _groups(_read(file, path)):
+            here = journal.events(stored.id, group[0].seq - 1, len(group)) if group[0].seq <= there else iter(())
+            for event, known in zip_longest(group, islice(here, len(group))):
+                if known is not None and known != event:
                     raise ConfigurationError(
                         f"{path}: event {event.seq} of {name!r} is another one here; nothing was taken in."
                     )
-                continue
-            _add(journal, stored, experiment, event, path)
-            new += 1
+                _live(experiment, lives, event, path)
+            fresh = [event for event in group if event.seq > there]
+            _append(journal, stored, fresh, path)
+            new += len(fresh)
     return name, new
 
 
-def _add(journal: Journal, stored: Stored, experiment: Experiment, event: Event, path: Path) -> None:
+def _live(experiment: Experiment, lives: Lives, event: Event, path: Path) -> None:
     try:
+        lives.check(event, experiment)
         experiment.take_in(event)
-        journal.append([(stored.id, event)])
-    except (BelatedError, AssertionError, IndexError, KeyError) as error:
-        raise ConfigurationError(f"{path}: event {event.seq} cannot be taken in: {error}. Nothing was.") from error
+    except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
+        raise ConfigurationError(f"{path}: event {event.seq} cannot be taken in: {error} Nothing was.") from error
+
+
+def _append(journal: Journal, stored: Stored, events: list[Event], path: Path) -> None:
+    try:
+        journal.append([(stored.id, event) for event in events])
+    except AlreadyThere as error:
+        raise ConfigurationError(
+            f"{path}: an id of {stored.name!r} is in use here, by another experiment; nothing was taken in."
+        ) from error
 
 
 def _opened(path: Path) -> tuple[str, str, int, Any]:
@@ -126,12 +137,16 @@ def _opened(path: Path) -> tuple[str, str, int, Any]:
         if file.schema_arrow.remove_metadata() != SCHEMA:
             raise ConfigurationError(f"{path} has other columns than an export of belated's.")
         name = check_name(about[b"belated.name"].decode())
-        return name, about[b"belated.spec"].decode(), int(about[b"belated.created_at"]), file
+        spec = about[b"belated.spec"].decode()
+        asked = read_spec(spec)
+        if checked_spec(asked.arms, asked.policy, asked.seed, asked.silence).text() != spec:
+            raise ConfigurationError(f"{path}: the experiment {name!r} is not written as belated writes it.")
+        return name, spec, int(about[b"belated.created_at"]), file
     except FileNotFoundError:
         raise ConfigurationError(f"there is no file {str(path)!r}.") from None
-    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        if isinstance(error, ConfigurationError):
-            raise
+    except ConfigurationError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, ValueError, Refused) as error:
         raise ConfigurationError(f"{path} is no export of belated's, or is damaged: {error}") from error
 
 
@@ -139,10 +154,16 @@ def _read(file: Any, path: Path) -> Iterator[Event]:
     whole = pa.schema(
         [(field.name, pa.int64() if field.name in ("at", "deadline") else field.type) for field in SCHEMA]
     )
-    for batch in file.iter_batches(GROUP):
-        table = pa.Table.from_batches([batch]).replace_schema_metadata(None).cast(whole)
+    batches = file.iter_batches(GROUP)
+    while True:
+        try:
+            table = pa.Table.from_batches([next(batches)]).replace_schema_metadata(None).cast(whole)
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError) as error:
+            raise ConfigurationError(f"{path} is no export of belated's, or is damaged: {error}") from error
         for row in zip(*(table.column(name).to_pylist() for name in COLUMNS), strict=True):
             event = Event(*row)
-            if event.kind not in KINDS:
-                raise ConfigurationError(f"{path}: event {event.seq} is {event.kind!r}, which is none.")
+            if event.kind not in KINDS or event.seq is None or event.at is None:
+                raise ConfigurationError(f"{path}: there is an event {event.seq!r} that is {event.kind!r}; it is none.")
             yield event

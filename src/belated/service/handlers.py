@@ -29,7 +29,7 @@ from belated.service.messages import (
     StateAnswer,
 )
 from belated.service.problems import problem
-from belated.service.reading import body_as, only, time_of, whole
+from belated.service.reading import body_as, check_depth, id_of, name_of, only, time_of, whole
 from belated.service.session import Operation, Session
 from belated.service.spec import Silence, check_name, checked_spec
 from belated.service.state import Service
@@ -38,11 +38,13 @@ from belated.service.views import decision_view, experiment_view, status_view
 _encode = msgspec.json.Encoder().encode
 PAGE = 1_000
 MOST_EVENTS = 100_000
+CURSOR = "Belated-Cursor"
+"""The header that says where the next page of events begins."""
 
 
 def service_of(request: Request) -> Service:
     """The server's parts."""
-    found: Service = request.app.state.service
+    found: Service = request.scope["belated"]
     return found
 
 
@@ -86,7 +88,7 @@ async def experiments(request: Request) -> Response:
 async def experiment(request: Request) -> Response:
     """An experiment as it is now."""
     only(request)
-    name = request.path_params["name"]
+    name = name_of(request)
     view = Operation(lambda session: experiment_view(session.experiment(name)), (name,))
     return _json(await service_of(request).do(view))
 
@@ -94,19 +96,19 @@ async def experiment(request: Request) -> Response:
 async def add_arm(request: Request) -> Response:
     """Add an arm, where the policy allows it."""
     asked = await body_as(request, ArmRequest)
-    found, new = await service_of(request).do(_viewed(op.add_arm(request.path_params["name"], asked.arm)))
+    found, new = await service_of(request).do(_viewed(op.add_arm(name_of(request), asked.arm)))
     return _json(found, _status(new))
 
 
 async def stop(request: Request) -> Response:
     """No more decisions; feedback is still taken."""
-    found, _ = await service_of(request).do(_viewed(op.set_stopped(request.path_params["name"], True)))
+    found, _ = await service_of(request).do(_viewed(op.set_stopped(name_of(request), True)))
     return _json(found)
 
 
 async def resume(request: Request) -> Response:
     """Decisions again."""
-    found, _ = await service_of(request).do(_viewed(op.set_stopped(request.path_params["name"], False)))
+    found, _ = await service_of(request).do(_viewed(op.set_stopped(name_of(request), False)))
     return _json(found)
 
 
@@ -115,8 +117,8 @@ async def resume(request: Request) -> Response:
 
 async def decide(request: Request) -> Response:
     """Make a decision, or several."""
-    asked = await body_as(request, DecisionRequest) if await request.body() else DecisionRequest()
-    service, name = service_of(request), request.path_params["name"]
+    asked = await body_as(request, DecisionRequest, DecisionRequest())
+    service, name = service_of(request), name_of(request)
     count = asked.count or 1
     if asked.id is None:
         ids: tuple[str, ...] = ()
@@ -124,10 +126,13 @@ async def decide(request: Request) -> Response:
         ids = (asked.id,)
     else:
         ids = tuple(f"{asked.id}.{number}" for number in range(count))
-    more = {"unit": asked.unit, "metadata": asked.metadata}
+    if asked.metadata is not None:
+        check_depth(asked.metadata)
+    batch = count if asked.id is not None and asked.count is not None else None  # another count, another request
+    more = {"unit": asked.unit, "metadata": asked.metadata, "count": batch}
     made, new = await service.do(op.decide(name, ids, count, more))
     if new:
-        service.metrics.decisions.labels(name).inc(count)
+        service.metrics.decided(name, count)
     views = [decision_view(*each) for each in made]
     return _json(views[0] if asked.count is None else DecisionsAnswer(views), _status(new))
 
@@ -135,27 +140,27 @@ async def decide(request: Request) -> Response:
 async def decision(request: Request) -> Response:
     """A decision and what became of it."""
     only(request)
-    found = await service_of(request).do(op.decision(request.path_params["id"]))
+    found = await service_of(request).do(op.decision(id_of(request)))
     return _json(status_view(*found))
 
 
 async def feedback(request: Request) -> Response:
     """The reward of a decision."""
     asked = await body_as(request, FeedbackRequest)
-    item = FeedbackItem(request.path_params["id"], asked.reward, asked.observed_at)
-    experiment, found, result = await _told(service_of(request), item)
+    seen = time_of(asked.observed_at)
+    experiment, found, result = await _told(service_of(request), id_of(request), asked.reward, seen)
     return _json(status_view(experiment, found), _status(result != "duplicate"))
 
 
-async def _told(service: Service, item: FeedbackItem) -> Any:
+async def _told(service: Service, id: str, reward: float, seen: int | None) -> Any:
     metrics = service.metrics
     try:
-        experiment, found, result = await service.do(op.feedback(item.id, item.reward, time_of(item.observed_at)))
+        experiment, found, result = await service.do(op.feedback(id, reward, seen))
     except Refused as refused:
         if refused.status == 404:
             metrics.unknown.inc()
         elif refused.status == 409:
-            conflict = await service.do(op.decision(item.id))
+            conflict = await service.do(op.decision(id))
             metrics.feedback.labels(conflict[0].name, "conflict").inc()
         raise
     metrics.feedback.labels(experiment.name, result).inc()
@@ -169,20 +174,23 @@ async def feedbacks(request: Request) -> Response:
     asked = await body_as(request, FeedbacksRequest)
     service = service_of(request)
 
-    async def one(item: FeedbackItem) -> FeedbackResult:
+    times = [time_of(item.observed_at, f"feedback[{place}].observed_at") for place, item in enumerate(asked.feedback)]
+
+    async def one(item: FeedbackItem, seen: int | None) -> FeedbackResult:
         try:
-            _, _, result = await _told(service, item)
+            _, _, result = await _told(service, item.id, item.reward, seen)
             return FeedbackResult(item.id, _status(result != "duplicate"))
         except Refused as refused:
             told = problem(refused)
             return FeedbackResult(item.id, refused.status, told.type, told.detail)
 
-    return _json(FeedbacksAnswer(list(await asyncio.gather(*(one(item) for item in asked.feedback)))))
+    results = await asyncio.gather(*map(one, asked.feedback, times))
+    return _json(FeedbacksAnswer(list(results)))
 
 
 async def cancel(request: Request) -> Response:
     """A decision was never shown."""
-    experiment, found, new = await service_of(request).do(op.cancel(request.path_params["id"]))
+    experiment, found, new = await service_of(request).do(op.cancel(id_of(request)))
     return _json(status_view(experiment, found), _status(new))
 
 
@@ -192,34 +200,35 @@ async def cancel(request: Request) -> Response:
 async def events(request: Request) -> Response:
     """The events behind a cursor, a line of JSON each."""
     only(request, "cursor", "limit")
-    name = request.path_params["name"]
+    name = name_of(request)
     after = whole(request, "cursor", 0, 0, 2**62)
     limit = whole(request, "limit", PAGE, 1, MOST_EVENTS)
     service = service_of(request)
-    names, number = await service.do(
-        Operation(lambda session: (list(session.experiment(name).names), session.experiment(name).id), (name,))
-    )
+    number = await service.do(Operation(lambda session: session.experiment(name).id, (name,)))
     found = await run_in_threadpool(lambda: list(service.reader().events(number, after, limit)))
-    lines = b"".join(_encode(event_line(event, names)) + b"\n" for event in found)
+    names = await service.do(_names(name))  # later than the events, so that every arm in them is among the names
+    lines = await run_in_threadpool(lambda: b"".join(_encode(event_line(event, names)) + b"\n" for event in found))
     cursor = str(found[-1].seq if found else after)
-    return Response(lines, media_type="application/x-ndjson", headers={"Belated-Cursor": cursor})
+    return Response(lines, media_type="application/x-ndjson", headers={CURSOR: cursor})
+
+
+def _names(name: str) -> Operation:
+    """The names of an experiment's arms."""
+    return Operation(lambda session: list(session.experiment(name).names), (name,))
 
 
 async def export(request: Request) -> Response:
     """All events as a Parquet file, which belated import reads."""
     only(request)
-    name = request.path_params["name"]
+    name = name_of(request)
     service = service_of(request)
     await service.do(Operation(lambda session: session.experiment(name).id, (name,)))
-    path = await run_in_threadpool(lambda: as_parquet(service.reader(), name))
+    file = await run_in_threadpool(lambda: as_parquet(service.reader(), name))
 
     async def parts() -> AsyncIterator[bytes]:
-        try:
-            with path.open("rb") as file:
-                while part := await run_in_threadpool(file.read, 1 << 20):
-                    yield part
-        finally:
-            path.unlink(missing_ok=True)
+        with file:
+            while part := await run_in_threadpool(file.read, 1 << 20):
+                yield part
 
     headers = {"Content-Disposition": f'attachment; filename="{name}.parquet"'}
     return StreamingResponse(parts(), media_type="application/vnd.apache.parquet", headers=headers)
@@ -228,9 +237,9 @@ async def export(request: Request) -> Response:
 async def delays(request: Request) -> Response:
     """Delay curves, by Kaplan and Meier from what came and what is pending."""
     only(request)
-    name = request.path_params["name"]
+    name = name_of(request)
     service = service_of(request)
-    names = await service.do(Operation(lambda session: list(session.experiment(name).names), (name,)))
+    names = await service.do(_names(name))
     return _json(await run_in_threadpool(lambda: delay_curves(service.reader(), name, names)))
 
 

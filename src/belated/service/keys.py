@@ -6,8 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
-import threading
-import time
+from itertools import count
 
 from belated.errors import InvalidParameter, Refused
 from belated.journal.journal import Journal
@@ -15,14 +14,11 @@ from belated.service.clock import now
 
 ROLES = ("reader", "writer", "admin")
 """Each may do what those before it may."""
-FRESH = 2.0
-"""Seconds for which keys are not looked up again."""
 
 
 def make_key(journal: Journal, role: str, name: str) -> str:
     """A new key, to be shown once."""
-    if role not in ROLES:
-        raise InvalidParameter(f"role is {role!r}; give one of {', '.join(ROLES)}.")
+    check_role(role)
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
         raise InvalidParameter(f"name is {name!r}; give 1 to 64 letters, digits, '.', '_' and '-'.")
     with journal.database.transaction():
@@ -31,6 +27,18 @@ def make_key(journal: Journal, role: str, name: str) -> str:
         key = f"bel_{secrets.token_urlsafe(32)}"
         journal.add_key(hashed(key), name, role, now())
     return key
+
+
+def check_role(role: str) -> None:
+    """An error unless there is such a role."""
+    if role not in ROLES:
+        raise InvalidParameter(f"role is {role!r}; give one of {', '.join(ROLES)}.")
+
+
+def free_name(journal: Journal, role: str) -> str:
+    """A name that no key had yet: the role and a number."""
+    used = {name for _, name, *_ in journal.all_keys()}
+    return next(name for number in count(1) if (name := f"{role}-{number}") not in used)
 
 
 def revoke_key(journal: Journal, name: str) -> None:
@@ -47,24 +55,22 @@ def hashed(key: str) -> str:
 
 
 class Keyring:
-    """The keys in use, read again every few seconds."""
+    """The keys in use, as they were when they were last read."""
 
     def __init__(self, journal: Journal, *, needed: bool = False) -> None:
         self._journal = journal
         self._needed = needed
-        self._lock = threading.Lock()
-        self._read = 0.0
-        self._roles: dict[str, str] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the keys again; if that cannot be done, those that are known stay in use."""
+        keys = self._journal.all_keys()
+        self._needed = self._needed or bool(keys)
+        self._roles = {hash: role for hash, _, role, _, revoked in keys if revoked is None}
 
     def roles(self) -> dict[str, str] | None:
         """The role of each key in use, by its hash; None where there was never a key and none is needed."""
-        with self._lock:
-            if time.monotonic() - self._read > FRESH or not self._read:
-                keys = self._journal.all_keys()
-                self._roles = {hash: role for hash, _, role, _, revoked in keys if revoked is None}
-                self._needed = self._needed or bool(keys)
-                self._read = time.monotonic()
-            return self._roles if self._needed else None
+        return self._roles if self._needed else None
 
     def check(self, key: str | None, needed: str) -> None:
         """An error unless the key may do what needs this role; without any keys everybody may."""

@@ -11,15 +11,22 @@ from belated.service.spec import LONGEST_ARM, LONGEST_SILENCE, MOST_ARMS, NAME
 
 MOST_AT_A_TIME = 1_000
 """Decisions, or feedbacks, of one request."""
+MOST_MOVED = 10_000
+"""Decisions, and answers, of a bandit that moves, in one request."""
 BODY = 1 << 20
 """Bytes of a request's body."""
 
 ExperimentName = Annotated[str, Meta(pattern=f"^{NAME}$", max_length=64)]
 ArmName = Annotated[str, Meta(min_length=1, max_length=LONGEST_ARM)]
-Id = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^(?!\.\.?$)[^\x00-\x1f\x7f/]+$")]
+ID = r"(?!\.\.?$)[^\x00-\x1f\x7f/]+"
+"""Ids of decisions: they stand in addresses, and in databases that know no character 0."""
+NewId = Annotated[str, Meta(min_length=1, max_length=128, pattern=f"^{ID}$")]
+Id = Annotated[str, Meta(min_length=1, max_length=132, pattern=f"^{ID}$")]
+"""Of a decision that was made; one of a batch has the batch's id and a number."""
 Reward = Annotated[float, Meta(ge=0.0, le=1.0)]
 Time = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "date-time"})]
 Count = Annotated[int, Meta(ge=1, le=MOST_AT_A_TIME)]
+Number = Annotated[int, Meta(ge=0, le=2**53)]
 Seed = Annotated[int, Meta(ge=0, le=2**53)]
 
 
@@ -40,6 +47,24 @@ class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     silence: SilenceRequest | None = None
 
 
+class HistoryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What happened to a bandit elsewhere, or a part of it, as ``Bandit.to_dict`` writes it down."""
+
+    arms: Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS, extra_json_schema={"uniqueItems": True})]
+    policy: dict[str, Any]
+    decisions: Annotated[list[Number], Meta(max_length=MOST_MOVED)]
+    """Of each decision, its arm's place."""
+    answers: Annotated[list[tuple[Number, Number, Reward]], Meta(max_length=MOST_MOVED)]
+    """[how many decisions were made before it, the decision's number, the reward], in their order."""
+    seed: Seed = 0
+    after: Number = 0
+    """How many decisions and answers are in the parts before."""
+    first: Number = 0
+    """How many of them are decisions."""
+    more: bool = False
+    """Whether parts follow; until the last one the experiment is stopped."""
+
+
 class ArmRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An arm to be added."""
 
@@ -49,7 +74,7 @@ class ArmRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class DecisionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A decision to be made, or ``count`` of them."""
 
-    id: Id | None = None
+    id: NewId | None = None
     unit: Annotated[str, Meta(max_length=256)] | None = None
     metadata: dict[str, Any] | None = None
     count: Count | None = None

@@ -49,6 +49,15 @@ class Metrics:
         )
         self.events = Counter("belated_events", "Events written.", registry=self.registry)
 
+        self._decided: dict[str, Counter] = {}
+
+    def decided(self, experiment: str, count: int) -> None:
+        """Decisions were made."""
+        found = self._decided.get(experiment)
+        if found is None:
+            found = self._decided[experiment] = self.decisions.labels(experiment)
+        found.inc(count)
+
     def committed(self, seconds: float, events: int) -> None:
         """A transaction is on disk."""
         self.commits.observe(seconds)

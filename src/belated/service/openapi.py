@@ -10,13 +10,21 @@ from typing import Any
 import msgspec
 
 from belated._version import __version__
-from belated.domains import Domain, parameters_of
+from belated.domains import HUGE, Domain, parameters_of
 from belated.forms.base import POLICIES
-from belated.service.messages import ExperimentName, ExperimentRequest, Id, ProblemAnswer
+from belated.service.handlers import CURSOR, events
+from belated.service.messages import ExperimentName, ExperimentRequest, HistoryRequest, Id, ProblemAnswer
 from belated.service.problems import MEDIA
 from belated.service.routes import ROUTES, Route
 
 REF = "#/components/schemas/{name}"
+ALWAYS = (413, 421, 500, 503)
+"""What any request may be refused with."""
+HEADERS = {
+    401: ("WWW-Authenticate", "Which kind of key is wanted."),
+    503: ("Retry-After", "Seconds after which to come again."),
+}
+"""What comes with some of the errors."""
 
 
 @cache
@@ -25,7 +33,8 @@ def document() -> dict[str, Any]:
     kinds = [kind for route in ROUTES for kind in _kinds(route)]
     named = list(dict.fromkeys([*kinds, ProblemAnswer]))
     _, schemas = msgspec.json.schema_components(named, ref_template=REF)
-    schemas[ExperimentRequest.__name__]["properties"]["policy"] = {"$ref": REF.format(name="Policy")}
+    for kind in (ExperimentRequest, HistoryRequest):
+        schemas[kind.__name__]["properties"]["policy"] = {"$ref": REF.format(name="Policy")}
     schemas["Policy"] = _policies()
     paths: dict[str, Any] = {}
     for route in ROUTES:
@@ -65,9 +74,13 @@ def _operation(route: Route) -> dict[str, Any]:
         "summary": route.summary,
         "responses": {str(status): _answer(status, kind) for status, kind in sorted(route.gives.items())},
     }
-    refused = {*route.refuses, *((401, 403) if route.role else ()), 500, 503}
+    refused = {*route.refuses, *((401, 403) if route.role else ()), *ALWAYS}
     for status in sorted(refused):
         found["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA)
+        if status in HEADERS:
+            found["responses"][str(status)]["headers"] = _header(*HEADERS[status])
+    if route.handler is events:
+        found["responses"]["200"]["headers"] = _header(CURSOR, "The cursor of the next page.")
     parameters = [*_in_path(route), *_in_query(route)]
     if parameters:
         found["parameters"] = parameters
@@ -88,6 +101,10 @@ def _answer(status: int, kind: Any, medium: str = "application/json") -> dict[st
     else:
         content = {medium: {"schema": {"$ref": REF.format(name=kind.__name__)}}}
     return {"description": HTTPStatus(status).phrase, "content": content}
+
+
+def _header(name: str, text: str) -> dict[str, Any]:
+    return {name: {"description": text, "required": True, "schema": {"type": "string"}}}
 
 
 def _in_path(route: Route) -> list[dict[str, Any]]:
@@ -140,4 +157,6 @@ def _number(domain: Domain) -> dict[str, Any]:
         found["exclusiveMinimum" if domain.open_low else "minimum"] = domain.low
     if domain.high < math.inf:
         found["exclusiveMaximum" if domain.open_high else "maximum"] = domain.high
+    else:
+        found["exclusiveMaximum"] = HUGE
     return {"anyOf": [found, {"type": "null"}]} if domain.optional else found

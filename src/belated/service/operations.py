@@ -175,8 +175,8 @@ def impute(name: str) -> Operation:
         if silence is None:
             return 0
         waiting = session.pending(experiment, experiment.swept, IMPUTED_AT_A_TIME)
-        if waiting:
-            experiment.swept = waiting[0].seq - 1  # all before it have an answer
+        # All before the first have an answer; so has everything that was written, if there is no first.
+        experiment.swept = waiting[0].seq - 1 if waiting else session.written(experiment)
         time = now()
         due = [event for event in waiting if event.deadline is not None and event.deadline <= time]
         for event in due:

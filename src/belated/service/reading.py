@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+import json
+import re
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import Request
 
 from belated.errors import Refused
 from belated.service import clock
-from belated.service.messages import BODY
+from belated.service.messages import BODY, ID
+from belated.service.spec import NAME
 
 T = TypeVar("T")
+_NAME, _ID = re.compile(NAME), re.compile(ID)
+DEEPEST = 64
+"""Levels of a metadata's lists and objects, at the most."""
 
 
-async def body_as(request: Request, kind: type[T]) -> T:
-    """The body of a request, checked."""
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media != "application/json":
+async def body_as(request: Request, kind: type[T], empty: T | None = None) -> T:
+    """The body of a request, checked; ``empty`` where there may be none."""
+    body = await request.body()
+    if empty is not None and not body:
+        return empty
+    media = request.headers.get("content-type", "")
+    if media != "application/json" and media.partition(";")[0].strip().lower() != "application/json":
         given = f"is {media!r}" if media else "is missing"
         raise Refused(415, "not-json", f"the content type {given}; send Content-Type: application/json.")
-    return decoded(await request.body(), kind)
+    return decoded(body, kind)
 
 
 def decoded(body: bytes, kind: type[T]) -> T:
@@ -28,11 +37,75 @@ def decoded(body: bytes, kind: type[T]) -> T:
     if len(body) > BODY:
         raise too_large()
     try:
-        return msgspec.json.decode(body, type=kind)
+        found = _read(body, kind)
+        if body.count(b":") > 1:
+            json.loads(body, object_pairs_hook=_each_once, parse_int=str, parse_float=str)
+        return found
     except msgspec.ValidationError as error:
         raise Refused(422, "invalid-body", f"{error}; /openapi.json says what is allowed.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, "malformed-json", f"the body is no JSON: {error}.") from None
+
+
+def _read(body: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        if "got `float`" not in str(error):
+            raise
+    return msgspec.convert(_whole(msgspec.json.decode(body)), type=kind)  # 7.0 is a whole number too, in JSON
+
+
+def _whole(value: Any) -> Any:
+    """The same with whole numbers as such; what is nested too deeply ends in a RecursionError."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_whole(part) for part in value]
+    return {key: _whole(part) for key, part in value.items()} if isinstance(value, dict) else value
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse an object that has a key twice: readers of JSON differ in which of the values counts."""
+    if len(pairs) > 1 and len({key for key, _ in pairs}) < len(pairs):
+        twice = next(key for place, (key, _) in enumerate(pairs) if key in (other for other, _ in pairs[:place]))
+        raise Refused(400, "malformed-json", f"the body has the key {twice!r} twice in one object; give it once.")
+
+
+def check_depth(metadata: Any) -> None:
+    """An error for lists and objects that are nested too deeply to be written and read again."""
+    level, inside = 0, [metadata]
+    while inside := [part for each in inside for part in _parts(each)]:
+        level += 1
+        if level > DEEPEST:
+            raise Refused(
+                422, "invalid-body", f"metadata is nested more than {DEEPEST} levels deep; give it as a text instead."
+            )
+
+
+def _parts(value: Any) -> list[Any]:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [part for part in inside if isinstance(part, dict | list)]
+
+
+def name_of(request: Request) -> str:
+    """The experiment's name in the address; an error if no experiment can have it."""
+    name: str = request.path_params["name"]
+    if not _NAME.fullmatch(name):
+        raise Refused(
+            404, "unknown-experiment", f"there is no experiment {name!r}; GET /v1/experiments lists those there are."
+        )
+    return name
+
+
+def id_of(request: Request) -> str:
+    """The decision's id in the address; an error if no decision can have it."""
+    id: str = request.path_params["id"]
+    if not _ID.fullmatch(id):
+        raise Refused(
+            404, "unknown-decision", f"there is no decision {id!r}; give an id that a decision was made with."
+        )
+    return id
 
 
 def too_large() -> Refused:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from belated.service import handlers as h
 from belated.service import messages as m
+from belated.service.history import history
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -67,6 +68,16 @@ ROUTES = (
         m.ArmRequest,
         {201: m.ExperimentAnswer, 200: m.ExperimentAnswer},
         (*BODY, 404, 409),
+    ),
+    Route(
+        "POST",
+        f"{NAME}/history",
+        history,
+        "writer",
+        "A bandit that began elsewhere moves in, with all that happened to it; the same again changes nothing",
+        m.HistoryRequest,
+        {201: m.ExperimentAnswer, 200: m.ExperimentAnswer},
+        (*BODY, 409),
     ),
     Route("POST", f"{NAME}/stop", h.stop, "admin", "No more decisions", None, {200: m.ExperimentAnswer}, (404, 413)),
     Route("POST", f"{NAME}/resume", h.resume, "admin", "Decisions again", None, {200: m.ExperimentAnswer}, (404, 413)),

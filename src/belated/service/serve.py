@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Callable
+from types import FrameType
 
 import structlog
 import uvicorn
@@ -19,6 +22,9 @@ from belated.service.state import Service
 
 GRACE_SECONDS = 20
 
+_TRACES = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
+"""Tracebacks without the values of variables: a key may be among them."""
+
 
 def set_up_logs(level: str) -> None:
     """Logs as lines of JSON on standard error."""
@@ -26,7 +32,7 @@ def set_up_logs(level: str) -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.dict_tracebacks,
+            _TRACES,
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
@@ -53,6 +59,7 @@ def serve(settings: Settings, listening: Callable[[str], None] | None = None) ->
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
         lifespan="on",
     )
@@ -67,8 +74,9 @@ def serve(settings: Settings, listening: Callable[[str], None] | None = None) ->
 
 def _socket(settings: Settings) -> socket.socket:
     try:
-        family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        host = settings.host.strip("[]")
+        family = socket.getaddrinfo(host, settings.port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, settings.port), family=family, backlog=2048)
     except OSError as error:
         raise ConfigurationError(
             f"cannot listen on {settings.host} port {settings.port}: {error.strerror or error}. Give another --port or "
@@ -81,7 +89,15 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._told = started
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig == signal.SIGTERM:
+            self.should_exit = True  # as asked, so that the exit status is 0
+        else:
+            super().handle_exit(sig, frame)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        gc.collect()
+        gc.freeze()  # what is there now stays: the collector need not look through it again and again
         if self.started:
             self._told()

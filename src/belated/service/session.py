@@ -13,6 +13,7 @@ from belated.journal.journal import Journal, Stored
 from belated.service.clock import now
 from belated.service.decision import Decision, decision_of
 from belated.service.experiment import Experiment, restored
+from belated.service.spec import read_spec
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -53,14 +54,12 @@ class Session:
         self._known = journal.of_decisions(ids)
 
     def _lock(self, operations: list[Operation], ids: list[str]) -> None:
-        """Lock all experiments that the operations are about, in the order of their names: no two wait for each
-        other."""
+        """Lock all experiments that the operations are about, at once."""
         names = {name for operation in operations for name in operation.names}
         for events in self._journal.of_decisions(ids).values():
             if events:
                 names.add(self._stored_as(events[0][0]).name)
-        for name in sorted(names):
-            self._journal.database.lock_experiment(name)
+        self._journal.database.lock_experiments(names)
 
     def _stored_as(self, number: int) -> Stored:
         if number not in self._stored:
@@ -99,6 +98,10 @@ class Session:
         """Every experiment, the oldest first."""
         return [self.experiment(stored.name) for stored in self._journal.experiments()]
 
+    def silent(self) -> list[str]:
+        """The names of experiments in which silence is an answer."""
+        return [each.name for each in self._journal.experiments() if read_spec(each.spec).silence is not None]
+
     def create(self, name: str, spec: str) -> Experiment:
         """A new experiment."""
         self.touched.add(name)
@@ -113,6 +116,10 @@ class Session:
             self._known.update(self._journal.of_decisions([id]))
         return decision_of(self._known[id])
 
+    def last_event_of(self, id: str) -> Event:
+        """The last thing that happened to a decision that is known."""
+        return self._known[id][-1][1]
+
     def experiment_of(self, decision: Decision) -> Experiment:
         """The experiment that made a decision."""
         return self.experiment(self._stored_as(decision.experiment).name)
@@ -123,9 +130,13 @@ class Session:
 
     def pending(self, experiment: Experiment, after: int, limit: int) -> list[Event]:
         """Decisions without an answer, as far as they were written before this transaction."""
-        found = self._journal.pending(experiment.id, after, limit)
+        found = self._journal.pending(experiment.id, after, limit + len(self.events))
         answered = {event.id for _, event in self.events}
-        return [event for event in found if event.id not in answered]
+        return [event for event in found if event.id not in answered][:limit]
+
+    def written(self, experiment: Experiment) -> int:
+        """The last event that was written before this transaction."""
+        return experiment.seq - sum(number == experiment.id for number, _ in self.events)
 
     def write(
         self, experiment: Experiment, kind: str, *, made: bool = False, at: int | None = None, **fields: Any

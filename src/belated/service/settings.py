@@ -6,6 +6,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,27 @@ class Settings:
     @property
     def loopback(self) -> bool:
         """Whether nobody outside this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ip_address(self.host.strip("[]")).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
+
+
+@lru_cache(64)
+def is_loopback(host: str) -> bool:
+    """Whether a name, or an address, is this machine's own.
+
+    >>> is_loopback("LOCALHOST"), is_loopback("127.0.0.2"), is_loopback("[::1]"), is_loopback("10.0.0.1")
+    (True, True, True, False)
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 LOGS = ("debug", "info", "warning", "error")
+OTHERS = {"BELATED_CONFIG", "BELATED_CACHE_DIR", "BELATED_EXAMPLES", "BELATED_SCREENSHOTS"}
+"""Variables that are no settings of the server's, but of the package's and its tests'."""
 
 
 def settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Settings:
@@ -43,6 +56,7 @@ def settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = N
     given = dict(flags)
     config = given.pop("config", None) or surroundings.get("BELATED_CONFIG")
     found: dict[str, Any] = _from_file(Path(config)) if config else {}
+    _check_names(surroundings)
     for field in fields(Settings):
         name = f"BELATED_{field.name.upper()}"
         if name in surroundings:
@@ -50,6 +64,13 @@ def settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = N
         if given.get(field.name) is not None:
             found[field.name] = given[field.name]
     return _checked(Settings(**found))
+
+
+def _check_names(surroundings: Mapping[str, str]) -> None:
+    known = {f"BELATED_{field.name.upper()}" for field in fields(Settings)} | OTHERS
+    for name in sorted(surroundings):
+        if name.startswith("BELATED_") and name not in known:
+            raise ConfigurationError(f"{name} is no setting; there are {', '.join(sorted(known))}.")
 
 
 def _from_file(path: Path) -> dict[str, Any]:

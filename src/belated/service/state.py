@@ -32,10 +32,10 @@ class Service:
         """Open the journal and begin to work."""
         try:
             self.writer.start()
+            self.keyring = Keyring(self._new_reader(), needed=self._keys_needed)
         except BaseException as error:
             self.failed = error
             raise
-        self.keyring = Keyring(self.reader(), needed=self._keys_needed)
 
     def stop(self) -> None:
         """Finish what waits, and end."""
@@ -51,19 +51,24 @@ class Service:
         """The age in seconds of each experiment's oldest decision without an answer; 0 if there is none."""
         ages = {}
         for number, name in experiments:
+            last = self.reader().last(number)
             found = self.reader().pending(number, self._passed.get(number, 0), 1)
             ages[name] = max(now() - found[0].at, 0) / 1e6 if found else 0.0
-            if found:
-                self._passed[number] = found[0].seq - 1  # all before it have an answer, for good
+            self._passed[number] = found[0].seq - 1 if found else last  # all before it have an answer, for good
         return ages
 
     def reader(self) -> Journal:
         """This thread's journal that only reads."""
         found: Journal | None = getattr(self._readers, "journal", None)
         if found is None:
-            made = self._open()
+            found = self._readers.journal = self._new_reader()
+        return found
+
+    def _new_reader(self) -> Journal:
+        made = self._open()
+        try:
             found = made.reader()
+        finally:
             made.close()
-            self._readers.journal = found
-            self._opened.append(found)
+        self._opened.append(found)
         return found

@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from belated.errors import BelatedError, StateError
-from belated.journal.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED, Event
 from belated.journal.journal import Journal, Stored
 from belated.service.experiment import Experiment, restored
-
-_AFTER: dict[str | None, set[str]] = {
-    None: {DECIDED},
-    DECIDED: {OBSERVED, IMPUTED, CANCELLED},
-    IMPUTED: {REPLACED, CANCELLED},
-}
-"""What may follow what, in the life of a decision."""
+from belated.service.lives import Lives
 
 
 @dataclass(frozen=True)
@@ -33,30 +26,25 @@ def verify(journal: Journal) -> list[Verified]:
 
 
 def _verified(journal: Journal, stored: Stored) -> Verified:
-    experiment = Experiment(stored)
+    try:
+        experiment = Experiment(stored)
+    except (BelatedError, ValueError) as error:
+        return Verified(stored.name, 0, 0, f"what it is cannot be read: {error}")
     try:
         kept = journal.snapshot(stored.id)
-        lives: dict[str, str] = {}
+        lives = Lives()
         for event in journal.events(stored.id):
-            _check(event, experiment, lives)
+            lives.check(event, experiment)
             experiment.take_in(event)
             if kept is not None and event.seq == kept[0]:
                 _compare(stored, kept[1], experiment)
+        if kept is not None and kept[0] > experiment.seq:
+            raise StateError(f"there is a snapshot at event {kept[0]}, and there are {experiment.seq} events.")
         if not restored(journal, stored).same_as(experiment):
             raise StateError("what a restart makes of it is not what the events make of it.")
-    except (BelatedError, AssertionError, IndexError, KeyError, ValueError) as error:
+    except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
         return Verified(stored.name, experiment.seq, experiment.learner.decisions, str(error) or repr(error))
     return Verified(stored.name, experiment.seq, experiment.learner.decisions, None)
-
-
-def _check(event: Event, experiment: Experiment, lives: dict[str, str]) -> None:
-    if event.at < experiment.at:
-        raise StateError(f"event {event.seq} is older than the one before it.")
-    if event.id is not None:
-        before = lives.get(event.id)
-        if event.kind not in _AFTER.get(before, set()):
-            raise StateError(f"event {event.seq}: decision {event.id!r} was {before}, and is {event.kind} then.")
-        lives[event.id] = event.kind
 
 
 def _compare(stored: Stored, data: bytes, experiment: Experiment) -> None:

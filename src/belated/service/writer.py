@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -14,14 +14,19 @@ from belated.errors import AlreadyThere, Refused, StorageError
 from belated.journal.journal import Journal
 from belated.service.session import Experiments, Operation, Session
 
+LINGER = 0.001
+"""Seconds that a transaction waits for as many operations as the last one had: those who were answered come again."""
 BATCH = 512
 """Operations of a transaction, at the most."""
 WAITING = 20_000
 """Operations that may wait; beyond them callers are told to come again."""
+TRIES = 5
+"""How often an operation is tried that another process overtakes."""
 SNAPSHOT_EVERY = 10_000
 """Events between two snapshots of an experiment."""
 
-Answer = Callable[[Any, BaseException | None], None]
+Result = tuple[Any, BaseException | None]
+Answer = Callable[[Any, BaseException | None], None] | asyncio.Future[Any]
 Waiting = tuple[Operation, Answer]
 
 
@@ -36,6 +41,8 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self._ready = threading.Event()
         self._failed: BaseException | None = None
+        self._ended = False
+        self._last_batch = 0
         self.last_commit = 0.0
 
     def start(self) -> None:
@@ -56,12 +63,13 @@ class Writer:
         return self._thread.is_alive()
 
     def submit(self, operation: Operation, answer: Answer) -> None:
-        """Have an operation done; ``answer`` is called by the writer's thread, after the commit."""
+        """Have an operation done; ``answer`` is called by the writer's thread after the commit, or is the future of
+        an event loop."""
         if self._queue.qsize() >= WAITING:
             raise Refused(503, "busy", "too many operations wait for the disk; come again in a second.")
-        if not self.alive:
-            raise Refused(503, "stopped", "the writer has stopped; the server is going down.")
         self._queue.put((operation, answer))
+        if self._ended:
+            self._refuse_waiting()
 
     def run(self, operation: Operation) -> Any:
         """Have an operation done and wait for it, from any thread."""
@@ -83,15 +91,7 @@ class Writer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
 
-        def settle(result: Any, error: BaseException | None) -> None:
-            if future.cancelled():
-                return
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
-
-        self.submit(operation, lambda result, error: _soon(loop, settle, result, error))
+        self.submit(operation, future)
         return await future
 
     # ---- the thread ----
@@ -101,49 +101,68 @@ class Writer:
             self._journal = self._open()
         except BaseException as error:
             self._failed = error
+            self._ended = True
             self._ready.set()
             return
         self._ready.set()
-        last = False
-        while not last:
-            batch, last = self._next_batch()
-            if batch:
-                self._do_together(batch)
-        self._keep_snapshots(1)
-        self._journal.close()
+        try:
+            last = False
+            while not last:
+                batch, last = self._next_batch()
+                if batch:
+                    self._do_together(batch)
+            self._keep_snapshots(1)
+            self._journal.close()
+        finally:
+            self._ended = True
+            self._refuse_waiting()
+
+    def _refuse_waiting(self) -> None:
+        """Whoever came after the end was asked for is told so, and does not wait for ever."""
+        with suppress(Empty):
+            while True:
+                found = self._queue.get_nowait()
+                if found is not None:
+                    refused = Refused(503, "stopped", "the writer has stopped; the server is going down.")
+                    _answer_all([found], [(None, refused)])
 
     def _next_batch(self) -> tuple[list[Waiting], bool]:
         """What waits, and whether the end was asked for."""
         batch: list[Waiting] = []
         found = self._queue.get()
+        until = time.perf_counter() + LINGER
         while found is not None:
             batch.append(found)
             if len(batch) == BATCH:
-                return batch, False
+                break
             try:
-                found = self._queue.get_nowait()
+                if len(batch) < self._last_batch:
+                    found = self._queue.get(timeout=max(until - time.perf_counter(), 0.0))
+                else:
+                    found = self._queue.get_nowait()
             except Empty:
-                return batch, False
-        return batch, True
+                break
+        self._last_batch = len(batch)
+        return batch, found is None
 
-    def _do_together(self, batch: list[Waiting]) -> None:
+    def _do_together(self, batch: list[Waiting], tries: int = TRIES) -> None:
         """All in one transaction; if something unforeseen happens, each in its own."""
         try:
             results = self._transaction([operation for operation, _ in batch])
         except BaseException as error:
-            storage = isinstance(error, StorageError) and not isinstance(error, AlreadyThere)
-            if storage or len(batch) == 1:
-                for _, answer in batch:
-                    answer(None, _told(error))
-            else:
+            overtaken = isinstance(error, AlreadyThere)  # by another process; what it wrote is seen the next time
+            if len(batch) > 1 and (overtaken or not isinstance(error, StorageError)):
                 for waiting in batch:
                     self._do_together([waiting])
+            elif overtaken and tries > 1:
+                self._do_together(batch, tries - 1)
+            else:
+                _answer_all(batch, [(None, _told(error))] * len(batch))
             return
-        for (_, answer), (result, refused) in zip(batch, results, strict=True):
-            answer(result, refused)
+        _answer_all(batch, results)
         self._keep_snapshots(SNAPSHOT_EVERY)
 
-    def _transaction(self, operations: list[Operation]) -> list[tuple[Any, BaseException | None]]:
+    def _transaction(self, operations: list[Operation]) -> list[Result]:
         database = self._journal.database
         session: Session | None = None
         begin = time.perf_counter()
@@ -178,7 +197,7 @@ class Writer:
             experiment.saved = experiment.seq
 
 
-def _done(operation: Operation, session: Session) -> tuple[Any, BaseException | None]:
+def _done(operation: Operation, session: Session) -> Result:
     try:
         return operation.act(session), None
     except Refused as refused:
@@ -192,6 +211,24 @@ def _told(error: BaseException) -> BaseException:
     return error
 
 
-def _soon(loop: asyncio.AbstractEventLoop, settle: Answer, result: Any, error: BaseException | None) -> None:
-    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-        loop.call_soon_threadsafe(settle, result, error)
+def _answer_all(batch: list[Waiting], results: Sequence[Result]) -> None:
+    """Tell all callers; those in one event loop with a single call."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Result]]] = {}
+    for (_, answer), result in zip(batch, results, strict=True):
+        if isinstance(answer, asyncio.Future):
+            loops.setdefault(answer.get_loop(), []).append((answer, result))
+        else:
+            answer(*result)
+    for loop, answers in loops.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_settle, answers)
+
+
+def _settle(answers: list[tuple[asyncio.Future[Any], Result]]) -> None:
+    for future, (result, error) in answers:
+        if future.cancelled():
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)

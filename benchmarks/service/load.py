@@ -1,0 +1,216 @@
+"""Load: ``make load``. Durable decisions and feedback a second, what a decision costs beside a bare handler with the
+same commit, memory over a million pending decisions, and how long a restart takes. Writes ``docs/load.md``."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from caller import Calls, post_all
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent.parent / "docs" / "load.md"
+DECISIONS = 20_000
+CONNECTIONS = 32
+ROUNDS = 3
+MILLION = 1_000_000
+AT_A_TIME = 1_000
+
+
+NOTE = """\
+A decision or feedback counts when it is acknowledged, and it is acknowledged when it is on disk. The bare handler
+(`benchmarks/service/bare.py`) decodes a body, writes one row with the same columns and index, many to a commit, and
+answers after the commit; it runs by turns with the server. Processor time is that of the whole process.
+"""
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    what: str
+    value: str
+    limit: str
+    passed: bool
+
+
+class Process(NamedTuple):
+    """A server that is up."""
+
+    url: str
+    popen: subprocess.Popen[bytes]
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.popen.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """Resident memory in MB."""
+        for line in Path(f"/proc/{self.popen.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1024
+        raise RuntimeError("the server is gone")
+
+
+@contextmanager
+def running(command: list[str], port: int) -> Iterator[Process]:
+    """A server within this context, ready."""
+    popen = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(url, popen)
+        yield Process(url, popen)
+    finally:
+        popen.send_signal(signal.SIGTERM)
+        popen.wait()
+
+
+def wait_for(url: str, popen: subprocess.Popen[bytes]) -> None:
+    """Return when the server is ready."""
+    while True:
+        if popen.poll() is not None:
+            raise RuntimeError("the server ended")
+        try:
+            urllib.request.urlopen(f"{url}/readyz", timeout=5).read()
+            return
+        except OSError:
+            time.sleep(0.01)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def served(folder: str, port: int) -> list[str]:
+    return [sys.executable, "-m", "belated", "serve", "--db", f"{folder}/bandits.db", "--port", str(port)]
+
+
+def create(url: str) -> None:
+    asked = {"name": "load", "arms": list("abcde"), "policy": {"name": "UCB", "horizon": 10_000_000}}
+    calls = post_all(url, [("/v1/experiments", asked)], 1)
+    assert calls.statuses in ({201: 1}, {200: 1}), calls
+
+
+def decide(server: Process) -> tuple[Calls, float]:
+    """Make decisions; (calls, processor seconds a decision)."""
+    before = server.cpu()
+    calls = post_all(server.url, [("/v1/experiments/load/decisions", {"unit": "u"})] * DECISIONS, CONNECTIONS)
+    assert calls.statuses == {201: DECISIONS}, calls.statuses
+    return calls, (server.cpu() - before) / DECISIONS
+
+
+def speed() -> list[Row]:
+    """Decisions and feedback a second, and the cost beside the bare handler; both servers by turns."""
+    rates, answers, tails, ours, theirs = [], [], [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        port, other = free_port(), free_port()
+        bare = [sys.executable, str(HERE / "bare.py"), f"{folder}/bare.db", str(other)]
+        with running(served(folder, port), port) as server, running(bare, other) as plain:
+            create(server.url)
+            post_all(server.url, [("/v1/experiments/load/decisions", {})] * 1000, CONNECTIONS)  # warm
+            post_all(plain.url, [("/v1/experiments/load/decisions", {})] * 1000, CONNECTIONS)
+            for _ in range(ROUNDS):
+                calls, cost = decide(server)
+                rates.append(calls.rate)
+                tails.append(calls.quantile(0.99))
+                ours.append(cost)
+                theirs.append(decide(plain)[1])
+                ids = [json.loads(body)["id"] for body in calls.bodies]
+                told = post_all(
+                    server.url, [(f"/v1/decisions/{id}/feedback", {"reward": 1}) for id in ids], CONNECTIONS
+                )
+                assert told.statuses == {201: DECISIONS}, told.statuses
+                answers.append(told.rate)
+    rate, answer = statistics.median(rates), statistics.median(answers)
+    ratio = statistics.median(mine / other for mine, other in zip(ours, theirs, strict=True))
+    note = f"{1e6 * statistics.median(ours):.0f} against {1e6 * statistics.median(theirs):.0f} microseconds"
+    return [
+        Row("durable decisions a second", f"{rate:,.0f}", "at least 2,000", rate >= 2000),
+        Row("99 % of them are answered within", f"{1e3 * statistics.median(tails):.0f} ms", "", True),
+        Row("durable feedbacks a second", f"{answer:,.0f}", "at least 2,000", answer >= 2000),
+        Row(
+            "processor time of a decision, beside a bare handler with the same commit",
+            f"{ratio:.2f} times ({note})",
+            "at most 1.6",
+            ratio <= 1.6,
+        ),
+    ]
+
+
+def memory_and_restart() -> list[Row]:
+    """A million pending decisions: memory, and a restart after kill -9."""
+    with tempfile.TemporaryDirectory() as folder:
+        port = free_port()
+        command = served(folder, port)
+        popen = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        url = f"http://127.0.0.1:{port}"
+        wait_for(url, popen)
+        server = Process(url, popen)
+        create(url)
+        batch = ("/v1/experiments/load/decisions", {"count": AT_A_TIME})
+        sizes = []
+        for _ in range(10):
+            calls = post_all(url, [batch] * (MILLION // AT_A_TIME // 10), 4)
+            assert set(calls.statuses) == {201}, calls.statuses
+            sizes.append(server.memory())
+        popen.kill()
+        popen.wait()
+        begin = time.perf_counter()
+        popen = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(url, popen)
+            made = post_all(url, [("/v1/experiments/load/decisions", {})], 1)
+            seconds = time.perf_counter() - begin
+            assert made.statuses == {201: 1}, made.statuses
+        finally:
+            popen.terminate()
+            popen.wait()
+    grown = sizes[-1] - sizes[0]
+    return [
+        Row(
+            "memory after a tenth of a million pending decisions, and after the million",
+            f"{sizes[0]:.0f} and {sizes[-1]:.0f} MB",
+            "flat: at most 10 % more",
+            grown <= 0.1 * sizes[0],
+        ),
+        Row("restart with a million decisions, to the first new one", f"{seconds:.1f} s", "under 5 s", seconds < 5.0),
+    ]
+
+
+def main() -> None:
+    """Measure, print and write the page."""
+    rows = [*speed(), *memory_and_restart()]
+    table = ["| measured | value | limit | |", "| :-- | --: | --: | :-- |"]
+    table += [
+        f"| {r.what} | {r.value} | {r.limit} | {'' if not r.limit else 'pass' if r.passed else '**FAIL**'} |"
+        for r in rows
+    ]
+    head = (
+        f"Written by `make load`: SQLite, one server process, {CONNECTIONS} connections from another process on the "
+        f"same machine, {DECISIONS:,} decisions and as many feedbacks, {ROUNDS} times (medians), {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}."
+    )
+    text = "\n".join(["# Load\n", head, "", *table, "", NOTE])
+    print(text)
+    PAGE.write_text(text, encoding="utf-8")
+    if not all(row.passed for row in rows):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

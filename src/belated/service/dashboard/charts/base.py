@@ -1,0 +1,116 @@
+"""What all pictures share: elements that escape what they are given, scales, ticks, colours and patterns.
+
+Colours are classes (``c0`` to ``c7``, ``rest``), so that the style sheet can have them light and dark; patterns and
+dashes tell arms apart without colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 2", "1 3", "12 4", "7 2 1 2 1 2")
+"""Of a line, by its colour."""
+Part = str | Markup
+
+
+def element(tag: str, *parts: Part, **attributes: object) -> Markup:
+    """An element; texts and values are escaped. ``class_`` is class, ``stroke_width`` is stroke-width.
+
+    >>> element("text", "<b>", x=1.50, class_="label")
+    Markup('<text x="1.5" class="label">&lt;b&gt;</text>')
+    """
+    named = (
+        (key.rstrip("_").replace("_", "-"), _number(value)) for key, value in attributes.items() if value is not None
+    )
+    head = "".join(f' {key}="{escape(value)}"' for key, value in named)
+    return Markup(f"<{tag}{head}>{''.join(escape(part) for part in parts)}</{tag}>")
+
+
+def _number(value: object) -> object:
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def picture(key: str, title: str, description: str, width: float, height: float, parts: Iterable[Part]) -> Markup:
+    """A whole SVG, with a title and a description for those who do not see it."""
+    return element(
+        "svg",
+        element("title", title, id=f"{key}-title"),
+        element("desc", description, id=f"{key}-desc"),
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        class_=f"chart {key}",
+        viewBox=f"0 0 {width:g} {height:g}",
+        role="img",
+        aria_labelledby=f"{key}-title {key}-desc",
+    )
+
+
+def colour(slot: int | None) -> str:
+    """The class of a colour."""
+    return "rest" if slot is None else f"c{slot}"
+
+
+def dash(slot: int | None) -> str | None:
+    """The dashes of a line."""
+    return DASHES[slot % len(DASHES)] or None if slot is not None else None
+
+
+def path(points: Iterable[tuple[float, float]], closed: bool = False) -> str:
+    """The data of a path through points."""
+    text = "L".join(f"{x:.2f},{y:.2f}" for x, y in points)
+    return f"M{text}{'Z' if closed else ''}" if text else ""
+
+
+_PATTERNS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (8, ()),
+    (7, ("M-2,2l4,-4M0,7l7,-7M5,9l4,-4",)),
+    (6, ("M1.5,3a1,1 0 1 0 2,0a1,1 0 1 0 -2,0",)),
+    (6, ("M0,3h6",)),
+    (7, ("M-2,5l4,4M0,0l7,7M5,-2l4,4",)),
+    (6, ("M3,0v6",)),
+    (7, ("M0,3.5h7M3.5,0v7",)),
+    (8, ("M0,8l8,-8M0,0l8,8",)),
+)
+
+
+def patterns() -> Markup:
+    """The patterns that lie over areas; once on a page."""
+    made = [
+        element(
+            "pattern",
+            *(element("path", d=line, class_="hatch") for line in lines),
+            id=f"hatch{slot}",
+            width=size,
+            height=size,
+            patternUnits="userSpaceOnUse",
+        )
+        for slot, (size, lines) in enumerate(_PATTERNS)
+        if lines
+    ]
+    return element("svg", element("defs", *made), class_="patterns", aria_hidden="true", focusable="false")
+
+
+def filled(slot: int | None, tag: str, *parts: Part, **shape: object) -> Markup:
+    """An area in an arm's colour, with its pattern over it."""
+    over = slot is not None and bool(_PATTERNS[slot][1])
+    under = element(tag, *parts, class_=f"area {colour(slot)}", **shape)
+    return under + element(tag, class_="over", fill=f"url(#hatch{slot})", **shape) if over else under
+
+
+def swatch(slot: int | None) -> Markup:
+    """A little square in an arm's colour and pattern, for legends."""
+    square = filled(slot, "rect", width=14, height=14, rx=3)
+    return element("svg", square, class_="swatch", viewBox="0 0 14 14", aria_hidden="true", focusable="false")
+
+
+def nice_step(most: float, ticks: int) -> float:
+    """A step of 1, 2 or 5 times a power of ten that gives about so many ticks.
+
+    >>> nice_step(83, 5), nice_step(3, 5)
+    (20.0, 1.0)
+    """
+    raw = max(most, 1e-9) / ticks
+    power = 10.0 ** math.floor(math.log10(raw))
+    return max(next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= raw * 0.999), 1.0)

@@ -1,0 +1,79 @@
+"""Estimates: of each arm the mean of what was observed, the policy's bounds, and the bracket of what is pending."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from markupsafe import Markup
+
+from belated.service.dashboard.charts.base import Part, colour, element, picture
+from belated.service.dashboard.contents import Bracket
+from belated.service.dashboard.words import cut, figure
+from belated.service.messages import ArmAnswer
+
+WIDTH = 640.0
+LEFT, RIGHT, TOP, BOTTOM, ROW = 150.0, 20.0, 8.0, 30.0, 34.0
+MOST_ROWS = 12
+
+
+def chosen_rows(arms: list[ArmAnswer]) -> list[int]:
+    """The places of the arms that are drawn: all, or those with the most pulls."""
+    by_pulls = sorted(range(len(arms)), key=lambda place: (-arms[place].pulls, place))
+    return sorted(by_pulls[:MOST_ROWS])
+
+
+def estimates_chart(arms: list[ArmAnswer], brackets: list[Bracket], slots: dict[int, int]) -> Markup:
+    """A row an arm: a line for the bounds, a bar for the bracket, a dot for the mean."""
+    places = chosen_rows(arms)
+    height = TOP + ROW * len(places) + BOTTOM
+    low = math.floor(10 * min(arms[place].lower for place in places)) / 10
+    high = max(math.ceil(10 * max(arms[place].upper for place in places)) / 10, low + 0.2)
+    low, high = (low, high) if high <= 1.0 else (0.8, 1.0)
+
+    def x_of(value: float) -> float:
+        return LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+
+    parts: list[Part] = []
+    step = 0.2 if high - low > 0.65 else 0.1 if high - low > 0.25 else 0.05
+    for number in range(round((high - low) / step) + 1):
+        value = low + number * step
+        x = x_of(value)
+        parts.append(element("line", class_="grid", x1=x, x2=x, y1=TOP, y2=height - BOTTOM))
+        parts.append(element("text", f"{value:.2g}", class_="tick", x=x, y=height - BOTTOM + 18, text_anchor="middle"))
+    best = max((arms[place].lower for place in range(len(arms)) if arms[place].active), default=0.0)
+    if best > 0.0:
+        line = element("line", class_="bar-line", x1=x_of(best), x2=x_of(best), y1=TOP, y2=height - BOTTOM)
+        parts.append(element("g", element("title", f"the largest lower bound of an active arm: {best:.3f}"), line))
+    for row, place in enumerate(places):
+        parts.append(_row(arms[place], brackets[place], slots.get(place), TOP + ROW * (row + 0.5), x_of))
+    told = "; ".join(_told(arms[place], brackets[place]) for place in places)
+    return picture("estimates", "Estimate and interval of each arm", told, WIDTH, height, parts)
+
+
+def _row(arm: ArmAnswer, bracket: Bracket, slot: int | None, y: float, x_of: Callable[[float], float]) -> Markup:
+    hue = colour(slot)
+    low, high = x_of(arm.lower), x_of(arm.upper)
+    parts: list[Part] = [
+        element("title", _told(arm, bracket)),
+        element("rect", class_="row", x=0.0, y=y - ROW / 2, width=WIDTH, height=ROW),
+        element("text", cut(arm.arm, 17), class_="name", x=LEFT - 14, y=y + 4, text_anchor="end"),
+        element("path", class_=f"interval {hue}", d=f"M{low:.1f},{y:.1f}H{high:.1f}"),
+        element("path", class_=f"interval {hue}", d=f"M{low:.1f},{y - 5:.1f}v10M{high:.1f},{y - 5:.1f}v10"),
+    ]
+    if bracket.all_fail is not None and bracket.all_succeed is not None:
+        x, end = x_of(bracket.all_fail), x_of(bracket.all_succeed)
+        wide = max(end - x, 1.5)
+        parts.append(element("rect", class_=f"bracket {hue}", x=x, y=y - 6.5, width=wide, height=13, rx=2))
+    if arm.mean is not None:
+        parts.append(element("circle", class_=f"mean {hue}", cx=x_of(arm.mean), cy=y, r=4.5))
+    return element("g", *parts, class_="estimate" if arm.active else "estimate eliminated")
+
+
+def _told(arm: ArmAnswer, bracket: Bracket) -> str:
+    state = "" if arm.active else ", eliminated"
+    return (
+        f"{cut(arm.arm)}{state}: mean of the observed {figure(arm.mean)}, bounds {figure(arm.lower)} to "
+        f"{figure(arm.upper)}, if all pending fail {figure(bracket.all_fail)}, if all succeed "
+        f"{figure(bracket.all_succeed)}"
+    )

@@ -1,0 +1,116 @@
+"""The share of traffic over time, as areas on top of each other."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from markupsafe import Markup
+
+from belated.service.clock import read
+from belated.service.dashboard.charts.base import Part, element, filled, path, picture
+from belated.service.dashboard.contents import Elimination, Traffic
+from belated.service.dashboard.words import clock_time, cut, grouped, share
+from belated.service.messages import ArmAnswer
+
+WIDTH, HEIGHT = 1180.0, 250.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 8.0, 14.0, 26.0
+STEPS = (1, 2, 5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200)
+DAYS = (1, 2, 5, 7, 14, 30, 60, 90, 180, 365, 730)
+TICKS = 8
+
+
+def traffic_chart(traffic: Traffic, eliminated: list[Elimination], slots: dict[int, int]) -> Markup:
+    """Stacked areas: of each stretch of time, the share of every arm."""
+    begin, end = _micros(traffic.begin[0]), _micros(traffic.end[-1])
+    wide = max(end - begin, 1)
+    middles = [(_micros(a) + _micros(b)) / 2 for a, b in zip(traffic.begin, traffic.end, strict=True)]
+    places = [LEFT, *(LEFT + (at - begin) / wide * (WIDTH - LEFT - RIGHT) for at in middles), WIDTH - RIGHT]
+    totals = [sum(each) for each in zip(*(series.decisions for series in traffic.series), strict=True)]
+    below = [0.0] * len(places)
+    parts: list[Part] = []
+    for series in traffic.series:
+        parts_of = [count / total if total else 0.0 for count, total in zip(series.decisions, totals, strict=True)]
+        above = [low + part for low, part in zip(below, [parts_of[0], *parts_of, parts_of[-1]], strict=True)]
+        outline = list(zip(places, map(_y, above), strict=True))
+        outline += list(zip(places, map(_y, below), strict=True))[::-1]
+        slot = slots.get(series.place) if series.place is not None else None
+        name = "all other arms" if series.arm is None else series.arm
+        told = f"{cut(name)}: {share(parts_of[-1])} of the newest {grouped(totals[-1])} decisions"
+        parts.append(filled(slot, "path", element("title", told), d=path(outline, closed=True)))
+        below = above
+    parts += [_level(level) for level in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    parts += [_tick(LEFT + (at - begin) / wide * (WIDTH - LEFT - RIGHT), label) for at, label in _times(begin, end)]
+    parts += [
+        _gone(each, LEFT + (_micros(each.at) - begin) / wide * (WIDTH - LEFT - RIGHT), slots) for each in eliminated
+    ]
+    told = (
+        f"From {clock_time(traffic.begin[0])} to {clock_time(traffic.end[-1])} UTC; the newest shares are in the "
+        "legend below."
+    )
+    return picture("traffic", "Share of traffic over time", told, WIDTH, HEIGHT, parts)
+
+
+def _micros(text: str) -> int:
+    found = read(text)
+    assert found is not None
+    return found
+
+
+def _y(part: float) -> float:
+    return TOP + (1.0 - min(part, 1.0)) * (HEIGHT - TOP - BOTTOM)
+
+
+def _level(level: float) -> Markup:
+    y = _y(level)
+    line = element("line", class_="grid over-area", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y)
+    return line + element("text", f"{level:.0%}", class_="tick", x=LEFT - 8, y=y + 4, text_anchor="end")
+
+
+def _tick(x: float, label: str) -> Markup:
+    y = HEIGHT - BOTTOM
+    line = element("line", class_="axis", x1=x, x2=x, y1=y, y2=y + 5)
+    anchor = "start" if x < LEFT + 20 else "end" if x > WIDTH - RIGHT - 30 else "middle"
+    return line + element("text", label, class_="tick", x=x, y=y + 19, text_anchor=anchor)
+
+
+def _gone(each: Elimination, x: float, slots: dict[int, int]) -> Markup:
+    line = element("line", class_="gone", x1=x, x2=x, y1=TOP - 4, y2=HEIGHT - BOTTOM)
+    title = element("title", f"{cut(each.arm)} was eliminated at decision {grouped(each.decision)}")
+    return element("g", title, line, element("path", class_="gone", d=f"M{x - 4:.1f},{TOP - 12:.1f}l8,8m0,-8l-8,8"))
+
+
+def _times(begin: int, end: int) -> list[tuple[int, str]]:
+    """Ticks of a time axis in UTC, at round times."""
+    seconds = (end - begin) / 1e6
+    start = datetime.fromtimestamp(begin / 1e6, UTC)
+    step = next((step for step in STEPS if seconds / step <= TICKS), None)
+    if step is not None:
+        moment = start.replace(hour=0, minute=0, second=0, microsecond=0)
+        moment += timedelta(seconds=step) * -(-(start - moment) // timedelta(seconds=step))
+        pace, form = timedelta(seconds=step), "%H:%M" if step >= 60 else "%H:%M:%S"
+    else:
+        days = next((days for days in DAYS if seconds / 86_400 / days <= TICKS), DAYS[-1])
+        moment = start.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+        pace, form = timedelta(days=days), "%b %d" if days < 300 else "%b %Y"
+    found = []
+    while (at := round(moment.timestamp() * 1e6)) <= end:
+        midnight = step is not None and moment.hour == moment.minute == moment.second == 0
+        found.append((at, moment.strftime("%b %d" if midnight else form)))
+        moment += pace
+    return found
+
+
+def share_bar(arms: list[ArmAnswer], slots: dict[int, int]) -> Markup:
+    """One bar: how the pulls so far are shared."""
+    pulls = sum(arm.pulls for arm in arms)
+    parts: list[Part] = [element("title", "Share of each arm")]
+    x = 0.0
+    for place, slot in slots.items():
+        width = 240.0 * arms[place].pulls / pulls if pulls else 0.0
+        title = element("title", f"{cut(arms[place].arm)}: {share(arms[place].pulls / pulls)}") if pulls else ""
+        if width:
+            parts.append(filled(slot, "rect", title, x=x, y=0, width=width, height=12))
+        x += width
+    if x < 239.9:
+        parts.append(element("rect", class_="area rest", x=x, y=0, width=240.0 - x, height=12))
+    return element("svg", *parts, class_="share", viewBox="0 0 240 12", preserveAspectRatio="none", role="img")

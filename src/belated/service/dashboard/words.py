@@ -1,0 +1,84 @@
+"""Numbers and times as people read them."""
+
+from __future__ import annotations
+
+MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
+UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (1.0, "s"), (0.001, "ms"))
+LONGEST = 40
+"""Characters of a name where there is little room."""
+
+
+def grouped(number: int) -> str:
+    """A whole number with commas.
+
+    >>> grouped(1234567)
+    '1,234,567'
+    """
+    return f"{number:,}"
+
+
+def short(number: int) -> str:
+    """A count where there is little room.
+
+    >>> short(950), short(12_345), short(3_400_000)
+    ('950', '12.3k', '3.4M')
+    """
+    if number < 1_000:
+        return str(number)
+    return f"{number / 1e3:.3g}k" if number < 999_500 else f"{number / 1e6:.3g}M"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, in the unit that fits.
+
+    >>> duration(0.25), duration(90), duration(7200), duration(0)
+    ('250 ms', '1.5 min', '2 h', '0 s')
+    """
+    for unit, name in UNITS:
+        if seconds >= unit:
+            value = seconds / unit
+            return f"{value:,.0f} {name}" if value >= 100 else f"{value:.3g} {name}"
+    return "0 s"
+
+
+def share(part: float) -> str:
+    """A part of 1 in percent.
+
+    >>> share(0.5), share(0.0012), share(1.0), share(0.0)
+    ('50 %', '0.1 %', '100 %', '0 %')
+    """
+    value = 100.0 * part
+    return f"{value:.1f} %" if 0.0 < value < 10.0 else f"{value:.0f} %"
+
+
+def figure(value: float | None) -> str:
+    """An estimate."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def told_apart(a: float, b: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to see which is larger.
+
+    >>> told_apart(0.41, 0.52), told_apart(0.421219, 0.421231)
+    (('0.4100', '0.5200'), ('0.42122', '0.42123'))
+    """
+    digits = next((n for n in range(4, 17) if f"{a:.{n}f}" != f"{b:.{n}f}"), 4)
+    return f"{a:.{digits}f}", f"{b:.{digits}f}"
+
+
+def cut(name: str, longest: int = LONGEST) -> str:
+    """A name, shortened where it is long.
+
+    >>> cut("a" * 50, 5)
+    'aaaa…'
+    """
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+def clock_time(text: str) -> str:
+    """RFC 3339 to the second, as people write it.
+
+    >>> clock_time("2023-11-14T22:13:20.000000Z")
+    '2023-11-14 22:13:20'
+    """
+    return text[:19].replace("T", " ")

@@ -1,0 +1,234 @@
+"""Who may do what: every route of the document with every kind of key; and that no key is ever written down."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from postgres import fresh
+from serving import Server, serving, start
+
+from belated.journal import open_journal
+from belated.service.keys import ROLES, make_key, revoke_key
+from belated.service.openapi import document
+
+SECRETS = ("reader", "writer", "admin", "revoked")
+
+
+@dataclass
+class Guarded:
+    """A server with keys."""
+
+    server: Server
+    keys: dict[str, str]
+    db: str
+
+
+def with_keys(db: str) -> dict[str, str]:
+    """A key of each role, and one that is revoked."""
+    journal = open_journal(db)
+    keys = {role: make_key(journal, role, role) for role in ROLES}
+    keys["revoked"] = make_key(journal, "admin", "revoked")
+    revoke_key(journal, "revoked")
+    journal.close()
+    return keys
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def guarded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A server with keys on each database, that tells all it can in its log."""
+    if request.param == "sqlite":
+        db = str(tmp_path_factory.mktemp("auth") / "bandits.db")
+    else:
+        db = fresh(request.getfixturevalue("postgres"))
+    keys = with_keys(db)
+    with serving(db, "--log", "debug") as server:
+        with server.client(headers={"Authorization": f"Bearer {keys['admin']}"}) as http:
+            asked = {"name": "e", "arms": ["a"], "policy": {"name": "UCB"}}
+            assert http.post("/v1/experiments", json=asked).status_code == 201
+            assert http.post("/v1/experiments/e/decisions", json={"id": "d", "count": 9}).status_code == 201
+        yield Guarded(server, keys, db)
+
+
+OPERATIONS = [
+    (method, path, operation) for path, methods in document()["paths"].items() for method, operation in methods.items()
+]
+
+
+def ask(http: httpx2.Client, method: str, path: str, operation: dict[str, Any], key: str | None) -> httpx2.Response:
+    """A request of the right form; what it says need not make sense."""
+    headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
+    body = {"json": {}} if "requestBody" in operation else {}
+    return http.request(method.upper(), path.format(name="e", id="d.0"), headers=headers, **body)
+
+
+@pytest.mark.parametrize("given", [None, "unknown", "revoked", *ROLES])
+@pytest.mark.parametrize(
+    ("method", "path", "operation"), OPERATIONS, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_every_route_with_every_key(
+    guarded: Guarded, method: str, path: str, operation: dict[str, Any], given: str | None
+) -> None:
+    key = None if given is None else guarded.keys.get(given, "bel_" + "x" * 43)
+    with guarded.server.client() as http:
+        answer = ask(http, method, path, operation, key)
+    role = operation.get("x-role")
+    if role is None:
+        assert answer.status_code == 200
+    elif given in ROLES:
+        allowed = ROLES.index(given) >= ROLES.index(role)
+        assert (answer.status_code == 403) == (not allowed)
+        assert answer.status_code != 401
+        if not allowed:
+            assert answer.json()["type"] == "urn:belated:problem:not-allowed"
+    else:
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["type"] == f"urn:belated:problem:{'no-key' if given is None else 'unknown-key'}"
+
+
+def test_the_document_says_who_may_what() -> None:
+    roles = {f"{method.upper()} {path}": operation.get("x-role") for method, path, operation in OPERATIONS}
+    assert {each for each, role in roles.items() if role is None} == {"GET /livez", "GET /readyz"}
+    assert {each for each, role in roles.items() if role == "admin"} == {
+        f"POST /v1/experiments/{{name}}/{verb}" for verb in ("arms", "stop", "resume")
+    }
+    assert all(roles[each] == "reader" for each in roles if each.startswith("GET ") and roles[each] is not None)
+    assert all(("security" in operation) == ("x-role" in operation) for _, _, operation in OPERATIONS)
+
+
+@pytest.mark.parametrize("header", ["", "Basic {}", "Bearer", "{}", "Bearer {} x", "Token {}"])
+def test_keys_come_in_one_way(guarded: Guarded, header: str) -> None:
+    with guarded.server.client(headers={"Authorization": header.format(guarded.keys["admin"])}) as http:
+        assert http.get("/v1/experiments").status_code == 401
+        assert http.get("/v1/experiments", params={"key": guarded.keys["admin"]}).status_code == 401
+
+
+def test_bearer_is_written_in_any_case(guarded: Guarded) -> None:
+    with guarded.server.client(headers={"Authorization": f"bEARER  {guarded.keys['reader']}"}) as http:
+        assert http.get("/v1/experiments").status_code == 200
+
+
+def test_refused_writes_change_nothing(guarded: Guarded) -> None:
+    with guarded.server.client(headers={"Authorization": f"Bearer {guarded.keys['reader']}"}) as http:
+        before = http.get("/v1/experiments/e").json()
+        assert http.post("/v1/experiments/e/decisions").status_code == 403
+        assert http.post("/v1/decisions/d.1/feedback", json={"reward": 1}).status_code == 403
+        assert http.get("/v1/experiments/e").json() == before
+
+
+def test_keys_are_nowhere_to_be_read(guarded: Guarded) -> None:
+    with guarded.server.client() as http:
+        for key in guarded.keys.values():
+            http.get("/v1/experiments", headers={"Authorization": f"Bearer {key}"})
+            http.get(f"/v1/experiments?key={key}")
+    log = "".join(guarded.server.lines)
+    assert '"path": "/v1/experiments"' in log
+    journal = open_journal(guarded.db)
+    kept = repr(journal.database.execute("SELECT * FROM belated_keys"))
+    journal.close()
+    files = b"".join(path.read_bytes() for path in Path(guarded.db).parent.glob("bandits.db*"))
+    for key in guarded.keys.values():
+        assert key not in log
+        assert key not in kept
+        assert key.encode() not in files
+
+
+def test_a_broken_handler_does_not_write_keys_into_the_log(tmp_path: Path) -> None:
+    db = str(tmp_path / "bandits.db")
+    keys = with_keys(db)
+    with serving(db, "--log", "debug") as server:
+        headers = {"Authorization": f"Bearer {keys['admin']}"}
+        with server.client(headers=headers) as http:
+            http.post("/v1/experiments", json={"name": "e", "arms": ["a"], "policy": {"name": "UCB"}})
+            http.post("/v1/experiments/e/decisions", json={"id": "d"})
+            with sqlite3.connect(db) as damaged:
+                damaged.execute("DELETE FROM belated_events")
+                damaged.execute("INSERT INTO belated_events (experiment, seq, kind, at) VALUES (1, 3, 'odd', 0)")
+            damaged.close()
+            answer = http.get("/v1/experiments/e")
+        assert (answer.status_code, answer.json()["type"]) == (500, "urn:belated:problem:unforeseen")
+        server.end()
+    log = "".join(server.lines)
+    assert "StateError" in log
+    assert all(key not in log for key in keys.values())
+
+
+def test_keys_are_taken_and_forgotten_within_seconds(tmp_path: Path) -> None:
+    db = str(tmp_path / "bandits.db")
+    with serving(db) as server, server.client() as http:
+        assert http.get("/v1/experiments").status_code == 200  # there are no keys
+        journal = open_journal(db)
+        key = make_key(journal, "reader", "mine")
+        headers = {"Authorization": f"Bearer {key}"}
+        wait(lambda: http.get("/v1/experiments").status_code == 401)
+        assert http.get("/v1/experiments", headers=headers).status_code == 200
+        revoke_key(journal, "mine")
+        journal.close()
+        time.sleep(3.0)  # nobody asks in between
+        assert http.get("/v1/experiments", headers=headers).status_code == 401
+        assert http.get("/v1/experiments").status_code == 401  # a revoked key does not open the door
+
+
+def wait(condition: Any) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+# ---- listening ----
+
+
+def run(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "belated", "serve", "--port", "0", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "example.com", "192.0.2.1"])
+def test_without_keys_nobody_else_is_listened_to(tmp_path: Path, host: str) -> None:
+    db = str(tmp_path / "bandits.db")
+    ended = run("--db", db, "--host", host)
+    assert ended.returncode == 2
+    assert "there are no keys" in ended.stderr
+    assert "belated keys create" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_revoked_key_is_no_key(tmp_path: Path) -> None:
+    db = str(tmp_path / "bandits.db")
+    journal = open_journal(db)
+    make_key(journal, "admin", "gone")
+    revoke_key(journal, "gone")
+    journal.close()
+    ended = run("--db", db, "--host", "0.0.0.0")
+    assert (ended.returncode, "there are no keys" in ended.stderr) == (2, True)
+
+
+def test_with_keys_it_listens_to_all(tmp_path: Path) -> None:
+    db = str(tmp_path / "bandits.db")
+    keys = with_keys(db)
+    with serving(db, "--host", "0.0.0.0") as server:
+        server.url = server.url.replace("0.0.0.0", "127.0.0.1")
+        with server.client(headers={"Host": "bandits.example"}) as http:
+            assert http.get("/v1/experiments").status_code == 401
+            assert http.get("/livez").status_code == 200
+            headers = {"Authorization": f"Bearer {keys['reader']}"}
+            assert http.get("/v1/experiments", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1", "[::1]"])
+def test_loopback_needs_no_keys(tmp_path: Path, host: str) -> None:
+    server = start(str(tmp_path / "bandits.db"), "--host", host)
+    with server.client() as http:
+        assert http.get("/v1/experiments").status_code == 200
+    assert server.end() == 0

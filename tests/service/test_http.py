@@ -1,0 +1,526 @@
+"""HTTP to the letter: every error a problem, nothing odd gets in, the same again is the same."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx2
+import pytest
+from postgres import fresh
+from serving import Server, serving
+
+from belated.service.messages import BODY
+
+COLOURS = {"name": "colours", "arms": ["red", "green"], "policy": {"name": "UCB"}}
+
+
+@pytest.fixture(scope="module")
+def sqlite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(str(tmp_path_factory.mktemp("http") / "bandits.db")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def postgres_server(postgres: str) -> Iterator[Server]:
+    with serving(fresh(postgres)) as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite_server", "postgres_server"])
+def http(request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
+    """A client of a server that this file's tests share, on each database; it has the experiment ``colours``."""
+    server: Server = request.getfixturevalue(request.param)
+    with server.client() as found:
+        assert found.post("/v1/experiments", json=COLOURS).status_code in (200, 201)
+        yield found
+
+
+def problem(answer: httpx2.Response, status: int, kind: str) -> str:
+    """What a problem says; it must be one as RFC 9457 has it."""
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
+    body = answer.json()
+    assert set(body) == {"type", "title", "status", "detail"}
+    assert (body["type"], body["status"]) == (f"urn:belated:problem:{kind}", status)
+    assert body["title"]
+    return str(body["detail"])
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+# ---- errors ----
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "kind"),
+    [
+        ("GET", "/nothing", 404, "not-found"),
+        ("GET", "/v1/experiments/nobody", 404, "unknown-experiment"),
+        ("POST", "/v1/experiments/nobody/decisions", 404, "unknown-experiment"),
+        ("POST", "/v1/experiments/nobody/stop", 404, "unknown-experiment"),
+        ("GET", "/v1/experiments/nobody/events", 404, "unknown-experiment"),
+        ("GET", "/v1/experiments/nobody/delays", 404, "unknown-experiment"),
+        ("GET", "/v1/experiments/nobody/export.parquet", 404, "unknown-experiment"),
+        ("GET", "/v1/decisions/nobody", 404, "unknown-decision"),
+        ("POST", "/v1/decisions/nobody/cancel", 404, "unknown-decision"),
+        ("GET", "/v1/decisions/a%00b", 404, "unknown-decision"),
+        ("GET", "/v1/decisions/%2Fa", 404, "not-found"),
+        ("POST", "/v1/decisions/a%00b/cancel", 404, "unknown-decision"),
+        ("GET", "/v1/experiments/a%00b", 404, "unknown-experiment"),
+        ("GET", "/v1/experiments/%FF%FE", 404, "unknown-experiment"),
+        ("GET", "/v1/experiments/colours/", 404, "not-found"),
+        ("GET", "/v1/experiments/colours?x=1", 422, "invalid-query"),
+        ("GET", "/v1/experiments/colours/events?limit=0", 422, "invalid-query"),
+        ("GET", "/v1/experiments/colours/events?limit=100001", 422, "invalid-query"),
+        ("GET", "/v1/experiments/colours/events?cursor=-1", 422, "invalid-query"),
+        ("GET", "/v1/experiments/colours/events?cursor=1&cursor=2", 422, "invalid-query"),
+        ("GET", "/v1/experiments/colours/events?cursor=" + "9" * 5000, 422, "invalid-query"),
+        ("GET", "/v1/experiments/colours/events?cursor=%C2%B2", 422, "invalid-query"),
+        ("POST", "/v1/feedback", 415, "not-json"),
+    ],
+)
+def test_errors_are_problems(http: httpx2.Client, method: str, path: str, status: int, kind: str) -> None:
+    problem(http.request(method, path), status, kind)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v1/experiments", {"GET", "HEAD", "POST"}),
+        ("PUT", "/v1/experiments/colours", {"GET", "HEAD"}),
+        ("GET", "/v1/experiments/colours/decisions", {"POST"}),
+        ("PATCH", "/v1/decisions/x/feedback", {"POST"}),
+        ("OPTIONS", "/v1/feedback", {"POST"}),
+        ("POST", "/openapi.json", {"GET", "HEAD"}),
+    ],
+)
+def test_other_methods_are_told_which_are_allowed(
+    http: httpx2.Client, method: str, path: str, allowed: set[str]
+) -> None:
+    answer = http.request(method, path)
+    problem(answer, 405, "method-not-allowed")
+    assert set(answer.headers["allow"].split(", ")) == allowed
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded", "application/jsonp"])
+def test_other_media_are_refused(http: httpx2.Client, kind: str) -> None:
+    headers = {"Content-Type": kind} if kind else {}
+    problem(http.post("/v1/experiments/colours/decisions", content=b"{}", headers=headers), 415, "not-json")
+
+
+def test_json_with_a_charset_is_json(http: httpx2.Client) -> None:
+    headers = {"Content-Type": "Application/JSON; charset=utf-8"}
+    assert http.post("/v1/experiments/colours/decisions", content=b"{}", headers=headers).status_code == 201
+
+
+MALFORMED = [
+    b"",
+    b"{",
+    b"nonsense",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf{}",
+    b'{"reward": NaN}',
+    b'{"reward": Infinity}',
+    b'{"reward": -Infinity}',
+    b'{"reward": 1} x',
+    b'{"reward": 1, "reward": 1}',
+    b'{"reward": 0, "r\\u0065ward": 1}',
+    b'{"reward": 1, "observed_at": "\\ud800"}',
+]
+INVALID = [
+    b"null",
+    b"[]",
+    b'"text"',
+    b"{}",
+    b'{"reward": null}',
+    b'{"reward": true}',
+    b'{"reward": "1"}',
+    b'{"reward": 1e400}',
+    b'{"reward": -1e400}',
+    b'{"reward": 1.0000000000000002}',
+    b'{"reward": -5e-324}',
+    b'{"reward": 2}',
+    b'{"reward": 123456789012345678901234567890}',
+    b'{"reward": ' + b"9" * 5000 + b"}",
+    b'{"reward": 1, "other": 1}',
+    b'{"reward": 1, "observed_at": 5}',
+]
+
+
+@pytest.mark.parametrize("body", MALFORMED, ids=lambda body: repr(body[:30]))
+def test_malformed_bodies_are_refused(http: httpx2.Client, body: bytes) -> None:
+    problem(http.post("/v1/decisions/one/feedback", content=body, headers=JSON), 400, "malformed-json")
+
+
+@pytest.mark.parametrize("body", INVALID, ids=lambda body: repr(body[:40]))
+def test_invalid_bodies_are_refused(http: httpx2.Client, body: bytes) -> None:
+    problem(http.post("/v1/decisions/one/feedback", content=body, headers=JSON), 422, "invalid-body")
+
+
+def test_a_refused_body_says_which_key_is_there_twice(http: httpx2.Client) -> None:
+    body = b'{"metadata": {"a": 1, "b": {"c": 1, "c": 2}}}'
+    answer = http.post("/v1/experiments/colours/decisions", content=body, headers=JSON)
+    assert "'c'" in problem(answer, 400, "malformed-json")
+
+
+# ---- large bodies ----
+
+
+def test_a_body_as_large_as_allowed_is_read(http: httpx2.Client) -> None:
+    begin = b'{"reward": 1, "x": "'
+    body = begin + b"x" * (BODY - len(begin) - 2) + b'"}'
+    assert len(body) == BODY
+    problem(http.post("/v1/decisions/x/feedback", content=body, headers=JSON), 422, "invalid-body")
+
+
+def test_a_larger_body_is_refused_by_its_length(http: httpx2.Client) -> None:
+    problem(http.post("/v1/decisions/x/feedback", content=b" " * (BODY + 1), headers=JSON), 413, "too-large")
+    problem(http.post("/v1/experiments/colours/stop", content=b" " * (BODY + 1)), 413, "too-large")
+    assert http.get("/livez").status_code == 200
+
+
+def test_a_larger_body_without_a_length_is_refused(http: httpx2.Client) -> None:
+    def parts() -> Iterator[bytes]:
+        for _ in range(20):
+            yield b" " * (BODY // 10)
+
+    problem(http.post("/v1/decisions/x/feedback", content=parts(), headers=JSON), 413, "too-large")
+    assert http.get("/livez").status_code == 200
+
+
+def test_a_chunked_body_is_read(http: httpx2.Client) -> None:
+    answer = http.post("/v1/experiments/colours/decisions", content=iter([b'{"unit"', b': "u"}']), headers=JSON)
+    assert answer.status_code == 201
+
+
+def test_a_request_that_is_none_is_answered_400(http: httpx2.Client) -> None:
+    place = urlsplit(str(http.base_url))
+    with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=10) as line:
+        line.sendall(b"\x00\x01 nonsense\r\n\r\n")
+        assert line.recv(1000).startswith(b"HTTP/1.1 400")
+
+
+# ---- decisions ----
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "plain",
+        "with space",
+        "50%",
+        "100%25",
+        "é",
+        "🟢 ok",
+        "'; DROP TABLE x; --",
+        '"q"',
+        "a.b",
+        "x" * 128,
+        "\\",
+        "?#&+",
+    ],
+)
+def test_ids_are_texts(http: httpx2.Client, id: str) -> None:
+    made = http.post("/v1/experiments/colours/decisions", json={"id": id})
+    assert (made.status_code, made.json()["id"]) == (201, id)
+    again = http.post("/v1/experiments/colours/decisions", json={"id": id})
+    assert (again.status_code, again.json()) == (200, made.json())
+    path = f"/v1/decisions/{quote(id, safe='')}"
+    assert http.get(path).json()["id"] == id
+    assert http.post(f"{path}/feedback", json={"reward": 0.5}).status_code == 201
+    batch = http.post("/v1/feedback", json={"feedback": [{"id": id, "reward": 0.5}]})
+    assert batch.json() == {"results": [{"id": id, "status": 200}]}
+    problem(http.post(f"{path}/cancel"), 409, "decision-observed")
+
+
+@pytest.mark.parametrize("id", ["", "x" * 129, "a/b", "a\nb", "a\x00b", "\x7f", ".", "..", 7, None, True])
+def test_other_ids_are_refused(http: httpx2.Client, id: Any) -> None:
+    answer = http.post("/v1/experiments/colours/decisions", json={"id": id})
+    if id is None:
+        assert answer.status_code == 201
+    else:
+        problem(answer, 422, "invalid-body")
+
+
+def test_an_id_is_used_once(http: httpx2.Client) -> None:
+    path = "/v1/experiments/colours/decisions"
+    assert http.post("/v1/experiments", json={**COLOURS, "name": "other"}).status_code in (200, 201)
+    first = {"id": "mine", "unit": "u1", "metadata": {"a": 1, "b": [1.5, None, True]}}
+    assert http.post(path, json=first).status_code == 201
+    assert http.post(path, json={**first, "metadata": {"b": [1.5, None, True], "a": 1}}).status_code == 200
+    for other in ({"unit": "u2"}, {"metadata": {"a": 2}}, {"metadata": None}, {"unit": None}):
+        problem(http.post(path, json={**first, **other}), 409, "id-in-use")
+    problem(http.post("/v1/experiments/other/decisions", json=first), 409, "id-in-use")
+    found = http.get("/v1/decisions/mine").json()
+    assert (found["unit"], found["metadata"]) == ("u1", {"a": 1, "b": [1.5, None, True]})
+
+
+def test_a_thousand_at_once_and_no_more(http: httpx2.Client) -> None:
+    path = "/v1/experiments/colours/decisions"
+    made = http.post(path, json={"count": 1000})
+    assert made.status_code == 201
+    assert len({each["id"] for each in made.json()["decisions"]}) == 1000
+    for count in (0, 1001, -1, 1.5, "3", True):
+        problem(http.post(path, json={"count": count}), 422, "invalid-body")
+    assert len(http.post(path, content=b'{"count": 3.0}', headers=JSON).json()["decisions"]) == 3
+
+
+def test_a_batch_with_an_id_is_made_once(http: httpx2.Client) -> None:
+    path = "/v1/experiments/colours/decisions"
+    id = "x" * 128
+    made = http.post(path, json={"id": id, "count": 3, "unit": "u"})
+    assert made.status_code == 201
+    assert [each["id"] for each in made.json()["decisions"]] == [f"{id}.{number}" for number in range(3)]
+    again = http.post(path, json={"id": id, "count": 3, "unit": "u"})
+    assert (again.status_code, again.json()) == (200, made.json())
+    for other in ({"count": 2}, {"count": 4}, {"unit": "v"}):
+        problem(http.post(path, json={"id": id, "count": 3, "unit": "u", **other}), 409, "id-in-use")
+    told = http.post("/v1/feedback", json={"feedback": [{"id": f"{id}.2", "reward": 1}]}).json()
+    assert told["results"][0]["status"] == 201
+
+
+def test_metadata_may_be_deep_but_not_endless(http: httpx2.Client) -> None:
+    path = "/v1/experiments/colours/decisions"
+
+    def nested(levels: int) -> dict[str, Any]:
+        inner: Any = 1
+        for level in range(levels):
+            inner = [inner] if level % 2 else {"x": inner}
+        return {"inner": inner}
+
+    assert http.post(path, json={"id": "deep", "metadata": nested(64)}).status_code == 201
+    assert http.get("/v1/decisions/deep").json()["metadata"] == nested(64)
+    problem(http.post(path, json={"metadata": nested(65)}), 422, "invalid-body")
+    body = json.dumps({"metadata": nested(900)})
+    assert http.post(path, content=body.encode(), headers=JSON).status_code in (400, 422)
+    body = '{"metadata": {"x": ' + "[" * 100_000 + "]" * 100_000 + "}}"
+    problem(http.post(path, content=body.encode(), headers=JSON), 400, "malformed-json")
+    large = {"n": 2**80, "tiny": 5e-324, "text": "\x00\u2028🟢", "big": 1.7976931348623157e308}
+    assert http.post(path, json={"id": "large", "metadata": large}).status_code == 201
+    assert http.get("/v1/decisions/large").json()["metadata"] == large
+
+
+def test_a_stopped_experiment_decides_nothing_and_takes_feedback(http: httpx2.Client) -> None:
+    http.post("/v1/experiments", json={**COLOURS, "name": "stopping"})
+    path = "/v1/experiments/stopping"
+    http.post(f"{path}/decisions", json={"id": "before"})
+    assert http.post(f"{path}/stop").json()["status"] == "stopped"
+    assert http.post(f"{path}/stop").status_code == 200
+    problem(http.post(f"{path}/decisions"), 409, "experiment-stopped")
+    assert http.post(f"{path}/decisions", json={"id": "before"}).status_code == 200
+    assert http.post("/v1/decisions/before/feedback", json={"reward": 1}).status_code == 201
+    assert http.post(f"{path}/resume").json()["status"] == "running"
+    assert http.post(f"{path}/decisions").status_code == 201
+
+
+def test_a_batch_of_feedback_is_told_apart_in_order(http: httpx2.Client) -> None:
+    http.post("/v1/experiments/colours/decisions", json={"id": "batch", "count": 4})
+    http.post("/v1/decisions/batch.3/cancel")
+    items: list[dict[str, Any]] = [
+        {"id": "batch.0", "reward": 1},
+        {"id": "nobody", "reward": 1},
+        {"id": "batch.0", "reward": 1},
+        {"id": "batch.0", "reward": 0},
+        {"id": "batch.1", "reward": 0, "observed_at": "2026-01-01T00:00:00+01:00"},
+        {"id": "batch.3", "reward": 0},
+        {"id": "batch.2", "reward": 0.25},
+    ]
+    answer = http.post("/v1/feedback", json={"feedback": items})
+    results = answer.json()["results"]
+    assert [each["id"] for each in results] == [each["id"] for each in items]
+    assert [each["status"] for each in results] == [201, 404, 200, 409, 201, 409, 201]
+    kinds = [each.get("type", "").rpartition(":")[2] for each in results]
+    assert kinds == ["", "unknown-decision", "", "conflicting-feedback", "", "decision-cancelled", ""]
+    assert http.get("/v1/decisions/batch.1").json()["observed_at"] == "2025-12-31T23:00:00.000000Z"
+    bad = [*items, {"id": "batch.2", "reward": 0.25, "observed_at": "soon"}]
+    assert "feedback[7]" in problem(http.post("/v1/feedback", json={"feedback": bad}), 422, "invalid-time")
+    for count in (0, 1001):
+        many = [{"id": f"n{number}", "reward": 1} for number in range(count)]
+        problem(http.post("/v1/feedback", json={"feedback": many}), 422, "invalid-body")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("2026-01-31T12:00:00Z", "2026-01-31T12:00:00.000000Z"),
+        ("2026-01-31t12:00:00.123456789z", "2026-01-31T12:00:00.123456Z"),
+        ("2026-01-31T12:00:00-23:59", "2026-02-01T11:59:00.000000Z"),
+        ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00.000000Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z"),
+        ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"),
+        ("9999-12-31T23:59:59-00:01", None),
+        ("0001-01-01T00:00:00+00:01", None),
+        ("2026-02-29T00:00:00Z", None),
+        ("2026-01-31T12:00:00", None),
+        ("2026-01-31 12:00:00Z", None),
+        ("1767182400", None),
+        ("٢٠٢٦-01-31T12:00:00Z", None),
+    ],
+)
+def test_times_are_rfc_3339(http: httpx2.Client, given: str, shown: str | None) -> None:
+    id = http.post("/v1/experiments/colours/decisions").json()["id"]
+    answer = http.post(f"/v1/decisions/{id}/feedback", json={"reward": 1, "observed_at": given})
+    if shown is None:
+        problem(answer, 422, "invalid-time")
+        assert http.get(f"/v1/decisions/{id}").json()["status"] == "pending"
+    else:
+        assert (answer.status_code, answer.json()["observed_at"]) == (201, shown)
+        assert http.get(f"/v1/decisions/{id}").json()["observed_at"] == shown
+    assert http.get("/v1/experiments/colours/delays").status_code == 200
+    assert http.get("/v1/experiments/colours/events?limit=100000").status_code == 200
+
+
+def test_experiments_are_made_once(http: httpx2.Client) -> None:
+    asked = {"name": "once", "arms": ["a", "b"], "policy": {"name": "UCB"}, "silence": {"after": 60, "reward": 0}}
+    assert http.post("/v1/experiments", json=asked).status_code == 201
+    for same in (
+        {},
+        {"seed": 0},
+        {"seed": 0.0},
+        {"policy": {"name": "ucb"}},
+        {"policy": {"name": "UCB", "horizon": None}},
+    ):
+        assert http.post("/v1/experiments", json={**asked, **same}).status_code == 200
+    for other in ({"seed": 1}, {"arms": ["b", "a"]}, {"policy": {"name": "OPSE"}}, {"silence": None}):
+        problem(http.post("/v1/experiments", json={**asked, **other}), 409, "experiment-exists")
+    for wrong in ({"name": "a/b"}, {"name": ""}, {"name": "x" * 65}, {"name": "-a"}, {"name": "a\n"}, {"seed": -1}):
+        assert http.post("/v1/experiments", json={**asked, **wrong}).status_code == 422
+    for wrong in ({"arms": []}, {"arms": ["a", "a"]}, {"arms": [""]}, {"arms": ["x" * 257]}, {"arms": "ab"}):
+        assert http.post("/v1/experiments", json={**asked, "name": "new", **wrong}).status_code == 422
+    for silence in ({"after": 0, "reward": 0}, {"after": 1e12, "reward": 0}, {"after": 1, "reward": 2}, {"after": 1}):
+        assert http.post("/v1/experiments", json={**asked, "name": "new", "silence": silence}).status_code == 422
+
+
+def test_events_are_read_page_by_page(http: httpx2.Client) -> None:
+    http.post("/v1/experiments", json={**COLOURS, "name": "paged"})
+    path = "/v1/experiments/paged"
+    assert http.get(f"{path}/events").content == b""
+    http.post(f"{path}/decisions", json={"id": "page", "count": 7})
+    http.post("/v1/decisions/page.0/feedback", json={"reward": 0.5, "observed_at": "2026-01-01T00:00:00Z"})
+    http.post("/v1/decisions/page.1/cancel")
+    http.post(f"{path}/arms", json={"arm": "blue"})
+    whole = http.get(f"{path}/events")
+    assert whole.headers["content-type"] == "application/x-ndjson"
+    lines = [json.loads(line) for line in whole.text.splitlines()]
+    assert [line["seq"] for line in lines] == list(range(1, 11))
+    assert [line["kind"] for line in lines] == ["decided"] * 7 + ["observed", "cancelled", "arm-added"]
+    assert lines[7]["reward"] == 0.5
+    assert lines[7]["observed_at"] == "2026-01-01T00:00:00.000000Z"
+    assert lines[9]["name"] == "blue"
+    cursor, found = "0", []
+    while page := http.get(f"{path}/events", params={"cursor": cursor, "limit": 3}).text.splitlines():
+        answer = http.get(f"{path}/events", params={"cursor": cursor, "limit": 3})
+        found += [json.loads(line) for line in page]
+        cursor = answer.headers["belated-cursor"]
+    assert found == lines
+    assert http.get(f"{path}/events", params={"cursor": cursor}).headers["belated-cursor"] == cursor
+
+
+def test_arms_are_added_where_the_policy_allows_it(http: httpx2.Client) -> None:
+    http.post("/v1/experiments", json={**COLOURS, "name": "growing"})
+    http.post("/v1/experiments", json={**COLOURS, "name": "closed", "policy": {"name": "OPSE"}})
+    path = "/v1/experiments/growing/arms"
+    assert http.post(path, json={"arm": "blue"}).status_code == 201
+    assert http.post(path, json={"arm": "blue"}).status_code == 200
+    problem(http.post(path, json={"arm": "red"}), 409, "arm-exists")
+    problem(http.post(path, json={"arm": ""}), 422, "invalid-body")
+    problem(http.post("/v1/experiments/closed/arms", json={"arm": "blue"}), 409, "policy-is-closed")
+    assert [arm["arm"] for arm in http.get("/v1/experiments/growing").json()["arms"]] == ["red", "green", "blue"]
+
+
+def test_head_is_get_without_a_body(http: httpx2.Client) -> None:
+    answer = http.head("/v1/experiments/colours")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+def test_a_page_from_elsewhere_cannot_use_it(http: httpx2.Client) -> None:
+    for host in ("evil.example", "evil.example:8000", "localhost.evil.example", "", "10.0.0.1", "[2001:db8::1]:8000"):
+        problem(http.get("/v1/experiments", headers={"Host": host}), 421, "other-host")
+        problem(http.get("/openapi.json", headers={"Host": host}), 421, "other-host")
+    for host in ("localhost", "LOCALHOST:1", "127.0.0.1:99", "127.0.0.2", "[::1]", "[::1]:8000"):
+        assert http.get("/v1/experiments", headers={"Host": host}).status_code == 200
+    for origin in ("http://evil.example", "null", "http://localhost.evil.example:8000"):
+        answer = http.post("/v1/experiments/colours/stop", headers={"Origin": origin})
+        problem(answer, 403, "other-origin")
+    for origin in ("http://localhost:8000", "http://127.0.0.1", "http://[::1]:8000"):
+        assert http.post("/v1/experiments/colours/resume", headers={"Origin": origin}).status_code == 200
+
+
+# ---- policies ----
+
+
+def test_every_policy_serves(http: httpx2.Client) -> None:
+    import belated.policies
+    from belated.forms.base import POLICIES
+
+    assert set(belated.policies.__all__) == set(POLICIES)
+    for key in belated.policies.__all__:
+        more = {"alpha": 1.0} if key == "PatientBandits" else {}
+        for name in dict.fromkeys((key, POLICIES[key].label, key.lower())):
+            asked = {"name": f"policy-{name}", "arms": ["a", "b", "c"], "policy": {"name": name, **more}}
+            made = http.post("/v1/experiments", json=asked)
+            assert made.status_code == 201, made.text
+            assert made.json()["policy"]["name"] == POLICIES[key].label
+            decided = http.post(f"/v1/experiments/policy-{name}/decisions", json={"count": 20}).json()["decisions"]
+            for place, each in enumerate(decided[:15]):
+                reward = {"reward": place % 3 / 2}
+                assert http.post(f"/v1/decisions/{each['id']}/feedback", json=reward).status_code == 201
+            assert http.post(f"/v1/decisions/{decided[19]['id']}/cancel").status_code == 201
+            found = http.get(f"/v1/experiments/policy-{name}").json()
+            assert (found["decisions"], found["pulls"], found["observed"], found["pending"]) == (20, 19, 15, 4)
+            for arm in found["arms"]:
+                assert 0.0 <= arm["lower"] <= arm["upper"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"name": "own_policies:PullsUCB"},
+        {"name": "os:system"},
+        {"name": "PullsUCB"},
+        {"name": "Policy"},
+        {"name": ""},
+        {"name": 7},
+        {},
+        {"name": "UCB", "alpha": 1},
+        {"name": "UCB", "confidence": 0},
+        {"name": "UCB", "confidence": "1"},
+        {"name": "UCB", "confidence": 1e308},
+        {"name": "UCB", "horizon": 2**31},
+        {"name": "UCB", "horizon": 1.5},
+        {"name": "PatientBandits"},
+    ],
+    ids=str,
+)
+def test_other_policies_are_refused(http: httpx2.Client, policy: dict[str, Any]) -> None:
+    answer = http.post("/v1/experiments", json={"name": "refused", "arms": ["a"], "policy": policy})
+    assert answer.status_code == 422
+    assert answer.json()["type"].rpartition(":")[2] in ("unknown-policy", "unknown-parameter", "invalid-policy")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"name": "UCB", "confidence": 8e307},
+        {"name": "OPSE", "confidence": 5e-324},
+        {"name": "Thompson", "successes": 1e-100, "failures": 8e307},
+        {"name": "Thompson", "successes": 8e307, "failures": 8e307},
+        {"name": "Thompson", "successes": 1e-100, "failures": 1e-100},
+        {"name": "PatientBandits", "alpha": 8e307, "constant": 8e307, "delta": 5e-324},
+        {"name": "PatientBandits", "alpha": 5e-324, "constant": 5e-324, "horizon": 2**31 - 2},
+    ],
+    ids=str,
+)
+def test_extreme_parameters_give_numbers(http: httpx2.Client, policy: dict[str, Any]) -> None:
+    name = f"extreme-{abs(hash(str(policy)))}"
+    asked = {"name": name, "arms": ["a", "b"], "policy": policy, "silence": {"after": 1000, "reward": 0.1}}
+    assert http.post("/v1/experiments", json=asked).status_code == 201
+    made = http.post(f"/v1/experiments/{name}/decisions", json={"count": 10}).json()["decisions"]
+    for each in made[:5]:
+        http.post(f"/v1/decisions/{each['id']}/feedback", json={"reward": 0.1})
+    for arm in http.get(f"/v1/experiments/{name}").json()["arms"]:
+        assert 0.0 <= arm["lower"] <= arm["upper"] <= 1.0

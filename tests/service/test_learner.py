@@ -1,0 +1,268 @@
+"""A learner whose past is put right knows what one knows that lived it rightly, and decides by the formulas."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import belated.policies  # noqa: F401  (fills POLICIES)
+from belated.errors import StateError
+from belated.forms.base import POLICIES, Policy
+from belated.forms.calls import entry_for
+from belated.forms.hooks import index as index_of
+from belated.forms.index import IndexPolicy
+from belated.forms.state import view
+from belated.learner import Learner
+
+MORE: dict[str, dict[str, Any]] = {
+    "PatientBandits": {"alpha": 1.0, "constant": 0.05},
+    "UCB": {"confidence": 0.05},
+    "OptimisticUCB": {"confidence": 0.05},
+    "SuccessiveElimination": {"confidence": 0.05},
+    "OptimisticPessimisticElimination": {"confidence": 0.05},
+    "PhasedElimination": {"confidence": 0.002},
+}
+EACH = sorted(POLICIES)
+INDEXED = [key for key in EACH if issubclass(POLICIES[key], IndexPolicy)]
+ARMS = (1, 2, 7, 64, 65, 100)
+
+
+def made(key: str) -> Policy:
+    return POLICIES[key](**MORE.get(key, {}))
+
+
+def _index(policy: Any, state: Any, arm: Any, now: Any) -> Any:
+    return index_of(policy, view(state, np.uint32(arm), now))
+
+
+def by_the_formula(learner: Learner) -> int:
+    """The arm of an index policy: the first that was never pulled, else the first of the largest indices."""
+    state = learner.state
+    compute = entry_for(_index, type(learner.policy))
+    scores = [
+        compute(learner.parameters, state, arm, learner.decisions + 1) if state.pulls[arm] else np.inf
+        for arm in range(learner.arms)
+    ]
+    return int(np.argmax(scores))
+
+
+class Life:
+    """A learner with a past that is put right at random: what happened, so far as it still counts."""
+
+    def __init__(self, key: str, arms: int, seed: int, rewards: tuple[float, ...]) -> None:
+        self.learner = Learner(arms, made(key), seed)
+        self.chance = random.Random(f"{key} {arms} {seed}")
+        self.rewards = rewards
+        self.pending: list[tuple[int, int, int]] = []
+        self.answered: list[tuple[int, float]] = []
+
+    def counts(self) -> list[list[float]]:
+        arms = range(self.learner.arms)
+        pulls = [sum(arm == each for arm, _, _ in self.pending) for each in arms]
+        answers = [[reward for arm, reward in self.answered if arm == each] for each in arms]
+        return [[pulls[arm] + len(answers[arm]), len(answers[arm]), sum(answers[arm])] for arm in arms]
+
+    def known(self) -> list[list[float]]:
+        state = self.learner.state
+        return [
+            [float(state.pulls[arm]), float(state.observed[arm]), float(state.total[arm])]
+            for arm in range(self.learner.arms)
+        ]
+
+    def step(self) -> None:
+        chance, learner = self.chance, self.learner
+        what = chance.random()
+        if what < 0.45 or not (self.pending or self.answered):
+            number = learner.decisions
+            self.pending.append((*learner.decide(), number))
+        elif what < 0.7 and self.pending:
+            arm, rank, number = self.pending.pop(chance.randrange(len(self.pending)))
+            reward = chance.choice(self.rewards)
+            learner.answer(arm, reward, rank, number)
+            self.answered.append((arm, reward))
+        elif what < 0.8 and self.pending:
+            arm, _, _ = self.pending.pop(chance.randrange(len(self.pending)))
+            learner.take_back(arm)
+        elif what < 0.9 and self.answered:
+            arm, reward = self.answered.pop(chance.randrange(len(self.answered)))
+            learner.take_back(arm, reward)
+        elif self.answered:
+            place = chance.randrange(len(self.answered))
+            arm, before = self.answered[place]
+            now = chance.choice(self.rewards)
+            learner.replace_answer(arm, before, now)
+            self.answered[place] = arm, now
+
+
+EXACT = (0.0, 0.25, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("key", INDEXED)
+@pytest.mark.parametrize("arms", ARMS)
+def test_an_index_policy_decides_by_its_formula_whatever_was_put_right(key: str, arms: int) -> None:
+    life = Life(key, arms, 1, EXACT)
+    for step in range(400):
+        life.step()
+        if step == 200:
+            life.learner.add_arm()
+        assert life.learner.decide()[0] == expected(life)
+
+
+def expected(life: Life) -> int:
+    """What the formula says before the decision that was just made, which is taken back."""
+    learner = life.learner
+    arm = int(
+        np.flatnonzero([known[0] != count[0] for known, count in zip(life.known(), life.counts(), strict=True)])[0]
+    )
+    learner.decisions -= 1
+    learner.take_back(arm)
+    assert life.known() == life.counts()
+    return by_the_formula(learner)
+
+
+@pytest.mark.parametrize("key", EACH)
+@pytest.mark.parametrize("arms", [2, 7, 70])
+def test_counts_are_those_of_what_still_counts(key: str, arms: int) -> None:
+    life = Life(key, arms, 2, EXACT)
+    assert life.learner.takes_back
+    for _ in range(500):
+        life.step()
+        assert life.known() == life.counts()
+    for arm in range(arms):
+        lower, upper = life.learner.bounds(arm)
+        assert 0.0 <= lower <= upper <= 1.0
+
+
+@pytest.mark.parametrize("key", EACH)
+def test_what_is_taken_back_leaves_nothing(key: str) -> None:
+    """After everything is taken back, counts and bounds are those before the first decision."""
+    life, fresh = Life(key, 5, 3, (0.1, 0.2, 0.3, 0.7, 1.0, 0.0)), Learner(5, made(key), 3)
+    for _ in range(300):
+        life.step()
+    for arm, _, _ in life.pending:
+        life.learner.take_back(arm)
+    life.chance.shuffle(life.answered)
+    for arm, reward in life.answered:
+        life.learner.take_back(arm, reward)
+    assert life.known() == [[0.0, 0.0, 0.0]] * 5
+    fresh.decisions = life.learner.decisions
+    assert [life.learner.bounds(arm) for arm in range(5)] == [fresh.bounds(arm) for arm in range(5)]
+
+
+@pytest.mark.parametrize("key", EACH)
+def test_sums_stay_between_none_and_all(key: str) -> None:
+    """Rewards that are no whole parts of 2: what was added in one order and taken away in another is off by the last
+    bit, and must not leave the range for all that."""
+    for seed in range(20):
+        life = Life(key, 3, seed, (0.1, 0.2, 0.3, 0.7, 1.0 / 3.0, 0.0, 1.0))
+        for _ in range(200):
+            life.step()
+            for (pulls, observed, total), (m, n, s) in zip(life.known(), life.counts(), strict=True):
+                assert (pulls, observed) == (m, n)
+                assert 0.0 <= total <= observed
+                assert total == pytest.approx(s, abs=1e-12)
+
+
+def test_an_answer_that_silence_gave_and_nothing_else_is_replaced() -> None:
+    learner = Learner(1, POLICIES["ThompsonSampling"](successes=1e-100, failures=1e-100), 0)
+    for number in range(3):
+        arm, rank = learner.decide()
+        learner.answer(arm, 0.1, rank, number)
+    for _ in range(3):
+        learner.replace_answer(0, 0.1, 0.0)
+    assert 0.0 <= learner.state.total[0] < 1e-16
+    lower, upper = learner.bounds(0)
+    assert 0.0 <= lower <= upper <= 1.0
+    assert learner.decide()[0] == 0
+
+
+@pytest.mark.parametrize("key", [key for key in EACH if POLICIES[key].takes_new_arms])
+@pytest.mark.parametrize("arms", [1, 3, 64, 70])
+def test_an_added_arm_is_as_one_that_was_there(key: str, arms: int) -> None:
+    """A learner that got an arm later is to the bit one that is told the same counts at the larger size."""
+    life = Life(key, arms, 4, EXACT)
+    for _ in range(200):
+        life.step()
+    before = life.known()
+    life.learner.add_arm()
+    assert life.learner.arms == arms + 1
+    assert life.known() == [*before, [0.0, 0.0, 0.0]]
+    other = Learner(arms + 1, made(key), 4)
+    other.decisions = life.learner.decisions
+    for arm, (pulls, observed, total) in enumerate(before):
+        other._correct(arm, int(pulls), observed, total)
+    assert [life.learner.decide() for _ in range(50)] == [other.decide() for _ in range(50)]
+    assert life.learner.to_bytes() == other.to_bytes()
+    if issubclass(POLICIES[key], IndexPolicy):
+        assert life.learner.state.pulls[arms] > 0  # it is tried before all others
+
+
+@pytest.mark.parametrize("key", EACH)
+@pytest.mark.parametrize("arms", [1, 4, 70])
+def test_saved_and_loaded_it_goes_on_to_the_bit(key: str, arms: int) -> None:
+    life = Life(key, arms, 5, (0.1, 0.2, 0.7))
+    for _ in range(150):
+        life.step()
+    data = life.learner.to_bytes()
+    other = Life(key, arms, 5, (0.1, 0.2, 0.7))
+    other.learner = Learner(arms + 3, made(key), 5)
+    other.learner.load(data)
+    assert other.learner.to_bytes() == data
+    other.chance.setstate(life.chance.getstate())
+    other.pending, other.answered = life.pending.copy(), life.answered.copy()
+    for _ in range(150):
+        life.step()
+        other.step()
+        assert life.learner.to_bytes() == other.learner.to_bytes()
+
+
+def test_what_is_damaged_is_not_loaded() -> None:
+    learner = Learner(3, made("UCB"), 0)
+    data = learner.to_bytes()
+    for place in range(0, len(data), 7):
+        wrong = bytearray(data)
+        wrong[place] ^= 1
+        with pytest.raises(StateError, match="damaged"):
+            learner.load(bytes(wrong))
+    for wrong_size in (b"", data[:40], data[:-1], data + b"x"):
+        with pytest.raises(StateError, match="damaged"):
+            learner.load(wrong_size)
+    assert learner.to_bytes() == data
+    code = data.index(b'"code": "') + len(b'"code": "')
+    whole = data[32:code] + b"other code" + data[code + len(b"other code") :]
+    with pytest.raises(StateError, match="other code"):
+        learner.load(hashlib.sha256(whole).digest() + whole)
+
+
+def digest() -> str:
+    """Of all states on the way of lives with every policy."""
+    found = hashlib.sha256()
+    for key in EACH:
+        for arms in (3, 66):
+            life = Life(key, arms, 6, (0.1, 0.25, 1.0))
+            for step in range(60):
+                life.step()
+                if step == 30 and life.learner.takes_new_arms:
+                    life.learner.add_arm()
+                found.update(life.learner.to_bytes())
+    return found.hexdigest()
+
+
+def test_without_compilation_it_is_the_same_to_the_bit() -> None:
+    code = "import sys; sys.path[:0] = sys.argv[1:]; import test_learner; print(test_learner.digest())"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *sys.path],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        cwd=os.path.dirname(__file__),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.strip() == digest()

@@ -1,0 +1,63 @@
+"""What schemathesis is told: names and ids that exist, in most of the valid requests; and a count of the answers."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import random
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import schemathesis
+from schemathesis import GenerationMode
+
+KNOWN: dict[str, list[str]] = json.loads(Path(os.environ["FUZZ_KNOWN"]).read_text(encoding="utf-8"))
+"""``names`` of experiments and ``ids`` of decisions."""
+ANSWERS: Counter[str] = Counter()
+SHARE = 0.8
+"""Of valid requests that get a name, or an id, that exists."""
+NEW_NAMES = "/v1/experiments/{name}/history"
+"""Here a name that exists is the exception."""
+
+
+def _valid(case: Any, place: str) -> bool:
+    """Whether a part of the request was made to be valid, by itself and not from an earlier answer."""
+    if case.meta is None or case.meta.phase.name.value == "stateful":
+        return False
+    part = {key.value: info for key, info in case.meta.components.items()}.get(place)
+    return part is not None and part.mode == GenerationMode.POSITIVE
+
+
+def _chance(case: Any) -> random.Random:
+    """Chance that depends on the request alone, so that a run can be repeated."""
+    body = case.body if isinstance(case.body, dict) else None
+    return random.Random(zlib.crc32(repr((case.operation.label, case.path_parameters, body)).encode()))
+
+
+@schemathesis.hook
+def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
+    """Put in what exists."""
+    chance = _chance(case)
+    if case.path_parameters and _valid(case, "path") and case.operation.path != NEW_NAMES:
+        for key, known in (("name", KNOWN["names"]), ("id", KNOWN["ids"])):
+            if key in case.path_parameters and chance.random() < SHARE:
+                case.path_parameters[key] = quote(chance.choice(known), safe="")  # as they all are by now
+    if case.operation.label == "POST /v1/feedback" and _valid(case, "body"):
+        for item in case.body["feedback"]:
+            if chance.random() < SHARE:
+                item["id"] = chance.choice(KNOWN["ids"])
+
+
+@schemathesis.hook
+def after_call(context: Any, case: Any, response: Any) -> None:
+    """Count."""
+    ANSWERS[f"{case.operation.label} {response.status_code}"] += 1
+
+
+@atexit.register
+def _tell() -> None:
+    Path(os.environ["FUZZ_ANSWERS"]).write_text(json.dumps(ANSWERS), encoding="utf-8")

@@ -1,0 +1,168 @@
+"""kill -9 under load: what was acknowledged is there, once.
+
+    python torture/kills.py --kills 500 --seed 1
+
+A real server, on SQLite and on PostgreSQL, is kept busy by several clients with ids of their own, killed at a random
+moment, and started again on the same database. Everything acknowledged must be there with the same arm and reward,
+nothing twice; the state must be what the events make of it; requests without an answer are sent again, and the
+experiment goes on. The control acknowledges before it commits, and must be seen to lose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "service"))
+
+import postgres  # noqa: E402
+from clients import EXPERIMENT, Client, ask  # noqa: E402
+from ledger import Found, Ledger, compare  # noqa: E402
+from serving import Server, start  # noqa: E402
+
+from belated.journal.journal import open_journal  # noqa: E402
+
+CLIENTS = 6
+LONGEST = 0.5
+"""Seconds from the first request to the kill, at the most."""
+LIVES = 10
+"""Kills that a database lives through."""
+EARLY = (str(ROOT / "torture" / "early.py"),)
+RIGHT = ("-m", "belated")
+
+
+@dataclass
+class Outcome:
+    """What came of many kills."""
+
+    kills: int = 0
+    acknowledged: int = 0
+    """Acknowledged requests, of all kills together."""
+    idle: int = 0
+    """Kills before anything was acknowledged."""
+    lost: int = 0
+    """Kills after which something acknowledged was missing."""
+    wrong: int = 0
+    """Kills after which something was there twice, or otherwise."""
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, found: Found, acknowledged: int) -> None:
+        """One more kill."""
+        self.kills += 1
+        self.acknowledged += acknowledged
+        self.idle += acknowledged == 0
+        self.lost += bool(found.lost)
+        self.wrong += bool(found.wrong)
+        if not found.fine and len(self.examples) < 5:
+            self.examples.append(f"kill {self.kills}: {found}")
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kills} kills, {self.acknowledged} acknowledgements before them ({self.idle} kills came before "
+            f"any): {self.lost} kills lost some, {self.wrong} left something wrong"
+        )
+
+
+def torture(db: str, kills: int, seed: str, program: tuple[str, ...] = RIGHT) -> Outcome:
+    """Kill a server on this database so many times, or until something was lost."""
+    outcome = Outcome()
+    rng = random.Random(seed)
+    ledger = Ledger()
+    clients = [Client(number, random.Random(f"{seed} {number}"), ledger) for number in range(CLIENTS)]
+    server = start(db, program=program)
+    try:
+        _expect(server, ledger)
+        while outcome.kills < kills:
+            clients = [client.copy(server.url) for client in clients]
+            _load_and_kill(server, clients, rng.uniform(0.01, LONGEST))
+            server = start(db, program=program)
+            found = _examine(db, server, ledger)
+            outcome.add(found, sum(client.acknowledged for client in clients))
+            if not found.fine:
+                break  # what is lost once is not counted again
+    finally:
+        server.kill()
+    return outcome
+
+
+def _expect(server: Server, ledger: Ledger) -> None:
+    status, told = ask(server.url, "POST", "/v1/experiments", EXPERIMENT)
+    assert status == 201, told
+    ledger.experiments.add(str(EXPERIMENT["name"]))
+
+
+def _load_and_kill(server: Server, clients: list[Client], after: float) -> None:
+    for client in clients:
+        client.start()
+    time.sleep(after)
+    server.kill()
+    for client in clients:
+        client.join()
+
+
+def _examine(db: str, server: Server, ledger: Ledger) -> Found:
+    """What the database has, and what the new server tells of it."""
+    journal = open_journal(db, make=False)
+    try:
+        postgresql = journal.database.several_writers
+        # A commit that was on its way may still arrive: one view for all questions.
+        journal.database.execute("BEGIN ISOLATION LEVEL REPEATABLE READ" if postgresql else "BEGIN")
+        found = compare(journal, ledger)
+        journal.database.rollback()
+    finally:
+        journal.close()
+    status, told = ask(server.url, "GET", f"/v1/experiments/{EXPERIMENT['name']}")
+    if status != 200:
+        found.lost.append(f"experiment {EXPERIMENT['name']}: {told}")
+    elif told["pulls"] + told["observed"] != found.events:
+        found.wrong.append(f"{told['pulls']} pulls and {told['observed']} answers, but {found.events} events")
+    return found
+
+
+def many(url: str | None, kills: int, seed: int, program: tuple[str, ...] = RIGHT) -> Outcome:
+    """Kills on one new database after another: files, or databases on a PostgreSQL server at a URL."""
+    whole = Outcome()
+    with tempfile.TemporaryDirectory(prefix="belated-kills-") as folder:
+        while whole.kills < kills:
+            db = postgres.fresh(url) if url else f"{folder}/{whole.kills}.db"
+            lives = min(LIVES, kills - whole.kills)
+            found = torture(db, lives, f"{seed} {whole.kills}", program)
+            for name in ("kills", "acknowledged", "idle", "lost", "wrong"):
+                setattr(whole, name, getattr(whole, name) + getattr(found, name))
+            whole.examples += found.examples
+    return whole
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    failed = 0
+    with postgres.server() as url, ThreadPoolExecutor(2) as pool:
+        for program, part in ((RIGHT, options.kills), (EARLY, max(options.kills // 10, 10))):
+            begin = time.perf_counter()
+            shares = {"SQLite": (None, part - part * 2 // 5), "PostgreSQL": (url, part * 2 // 5)}
+            running = {name: pool.submit(many, *share, options.seed, program) for name, share in shares.items()}
+            for name, future in running.items():
+                outcome = future.result()
+                control = "" if program is RIGHT else ", control"
+                print(f"{name}{control}: {outcome} ({time.perf_counter() - begin:.0f} s)", flush=True)
+                for example in outcome.examples[:5]:
+                    print(f"    {example}")
+                seen = outcome.lost + outcome.wrong > 0
+                failed += seen if program is RIGHT else outcome.lost == 0
+    print("FAILED" if failed else "passed: nothing acknowledged was lost; the control lost")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
