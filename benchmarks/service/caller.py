@@ -62,5 +62,5 @@ async def _post_all(url: str, requests: Sequence[tuple[str, object]], connection
 
 def _request(host: str, port: int, path: str, body: object) -> bytes:
     content = json.dumps(body).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-    return head.encode() + content
+    lines = [f"POST {path} HTTP/1.1", f"Host: {host}:{port}", "Content-Type: application/json"]
+    return "\r\n".join([*lines, f"Content-Length: {len(content)}", "", ""]).encode() + content

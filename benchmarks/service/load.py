@@ -202,8 +202,8 @@ def main() -> None:
     ]
     head = (
         f"Written by `make load`: SQLite, one server process, {CONNECTIONS} connections from another process on the "
-        f"same machine, {DECISIONS:,} decisions and as many feedbacks, {ROUNDS} times (medians), {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}."
+        f"same machine, {DECISIONS:,} decisions and as many feedbacks, {ROUNDS} times (medians), {os.cpu_count()} "
+        f"cores, Python {platform.python_version()}."
     )
     text = "\n".join(["# Load\n", head, "", *table, "", NOTE])
     print(text)
