@@ -65,6 +65,7 @@ torture: $(READY) database ## kills, power cuts, I/O errors, a bad network, each
 	$(BIN)/python torture/errors.py --transactions 20 --seed 1
 	$(BIN)/python torture/kills.py --kills 500 --seed 1
 	$(BIN)/python torture/proxy.py --operations 100000 --seed 1
+	$(BIN)/python torture/fuzz.py --cases 20000 --seed 1
 
 docs: $(READY) ## the documentation, into site; the numbers of the theory pages are computed anew and compared
 	$(BIN)/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py -k "theory or bounds"

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from belated.cli import app
-from belated.errors import ConfigurationError
+from belated.errors import ConfigurationError, StateError
 from belated.journal import Journal, open_journal
 from belated.service import operations as op
 from belated.service.experiment import restored
@@ -313,6 +313,17 @@ def test_damage_is_found(journal: Journal, db: str, damage: str) -> None:
     ended = CliRunner().invoke(app, ["verify", "--db", db])
     assert ended.exit_code == 1
     assert ended.stderr.startswith("damaged: e: ")
+
+
+def test_an_arm_that_is_not_there_is_not_written_to(journal: Journal) -> None:
+    """What a server makes of it: an error, not a crash."""
+    with journal.database.transaction():
+        journal.database.execute("DELETE FROM belated_snapshots")
+        DAMAGES["an arm that is not there"](journal)
+    stored = journal.experiment("e")
+    assert stored is not None
+    with pytest.raises(StateError, match="which is none"):
+        restored(journal, stored)
 
 
 def test_a_sound_experiment_beside_a_damaged_one(journal: Journal, db: str) -> None:

@@ -19,13 +19,13 @@ from belated.journal.journal import open_journal
 def test_kills_on_sqlite_lose_nothing(tmp_path: Path) -> None:
     outcome = torture(str(tmp_path / "bandits.db"), 12, "1")
     assert (outcome.kills, outcome.lost, outcome.wrong) == (12, 0, 0), outcome.examples
-    assert outcome.acknowledged > 100
+    assert outcome.acknowledged > 12 * 50
 
 
 def test_kills_on_postgresql_lose_nothing(postgres: str) -> None:
     outcome = torture(fresh(postgres), 8, "1")
     assert (outcome.kills, outcome.lost, outcome.wrong) == (8, 0, 0), outcome.examples
-    assert outcome.acknowledged > 50
+    assert outcome.acknowledged > 8 * 50
 
 
 def test_a_server_that_acknowledges_before_the_commit_is_found_out(db: str) -> None:
@@ -33,7 +33,7 @@ def test_a_server_that_acknowledges_before_the_commit_is_found_out(db: str) -> N
     assert outcome.lost == 1, "the control lost nothing: the test sees nothing"
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.6])
+@pytest.mark.parametrize("seconds", [0.01, 0.4])
 def test_sigterm_under_load_finishes_commits(db: str, seconds: float) -> None:
     ledger = Ledger()
     server = start(db)
@@ -41,6 +41,8 @@ def test_sigterm_under_load_finishes_commits(db: str, seconds: float) -> None:
     clients = [Client(number, random.Random(number), ledger).copy(server.url) for number in range(6)]
     for client in clients:
         client.start()
+    while not any(client.acknowledged for client in clients):
+        time.sleep(0.01)
     time.sleep(seconds)
     assert server.end() == 0
     for client in clients:

@@ -74,6 +74,8 @@ class Experiment:
         if event.seq != self.seq + 1:
             raise StateError(f"{self.name}: event {event.seq} follows event {self.seq}; the journal is damaged.")
         kind = event.kind
+        if event.arm is not None and not 0 <= event.arm < self.learner.arms:  # compiled code does not look
+            raise StateError(f"{self.name}: event {event.seq} is of arm {event.arm}, which is none.")
         if kind == DECIDED:
             self._redecide(event)
         elif kind == OBSERVED:
