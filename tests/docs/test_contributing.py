@@ -20,7 +20,7 @@ CONCERNED = "registered or architecture or eager_ucb or one_source or short_game
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project in which somebody followed the page."""
     copy = tmp_path_factory.mktemp("project")
-    for folder in ("src", "tests"):
+    for folder in ("src", "tests", "torture"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "docs"))
     shutil.copy(ROOT / "pyproject.toml", copy)
     for block in BLOCKS:

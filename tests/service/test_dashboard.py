@@ -114,8 +114,14 @@ def test_every_chart_is_drawn(browser: Browser, demo: Server, path: str, scheme:
         lines = boxes(page, ".chart.delays .line")
         assert len(lines) == shown
         assert all(box["width"] > 200 and box["height"] > 10 for box in lines)
-        bars = boxes(page, ".chart.ages .bar")
-        assert len(bars) == sum(count > 0 for count in found["pending_by_age"]["pending"])
+        for _ in range(10):  # decisions grow older while we look
+            ages = page.request.get(f"{demo.url}{path}.json").json()["pending_by_age"]["pending"]
+            page.reload()
+            bars = boxes(page, ".chart.ages .bar")
+            if len(bars) == sum(count > 0 for count in ages):
+                break
+        else:
+            pytest.fail(f"{len(bars)} bars, and pending by age is {ages}")
         assert page.locator("#arms tbody tr").count() == arms
         assert page.locator("#tail tbody tr").count() == 14
         gone = sum(not arm["active"] for arm in found["experiment"]["arms"])
