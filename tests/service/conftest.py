@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from postgres import fresh, server
+from problems import COLOURS
 from serving import Server, serving
 
 
@@ -31,4 +33,25 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def served(db: str) -> Iterator[Server]:
     """A server on it."""
     with serving(db) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def sqlite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(str(tmp_path_factory.mktemp("http") / "bandits.db")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def postgres_server(postgres: str) -> Iterator[Server]:
+    with serving(fresh(postgres)) as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite_server", "postgres_server"])
+def http(request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
+    """A client of a server that this file's tests share, on each database; it has the experiment ``colours``."""
+    server: Server = request.getfixturevalue(request.param)
+    with server.client() as found:
+        assert found.post("/v1/experiments", json=COLOURS).status_code in (200, 201)
         yield found
