@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 from serving import Server, serving
-from watching import chromium, watching
+from watching import boxes, chromium, watching
 
 from belated.figures import COLOURS
 from belated.journal.journal import open_journal
@@ -70,15 +70,6 @@ def decided(http: httpx2.Client, name: str, id: str) -> str:
 
 def told(http: httpx2.Client, id: str, reward: float) -> int:
     return int(http.post(f"/v1/decisions/{id}/feedback", json={"reward": reward}).status_code)
-
-
-def boxes(page: Page, selector: str) -> list[dict[str, float]]:
-    found: list[dict[str, float]] = page.evaluate(
-        "which => [...document.querySelectorAll(which)].map(one => { const box = one.getBoundingClientRect();"
-        " return {width: box.width, height: box.height} })",
-        selector,
-    )
-    return found
 
 
 # ---- what is shown ----

@@ -71,3 +71,13 @@ def watching(browser: Browser, url: str, path: str, **options: Any) -> Iterator[
         found.context.close()
         raise
     found.close()
+
+
+def boxes(page: Page, selector: str) -> list[dict[str, float]]:
+    """How large each element is that a selector finds."""
+    found: list[dict[str, float]] = page.evaluate(
+        "which => [...document.querySelectorAll(which)].map(one => { const box = one.getBoundingClientRect();"
+        " return {width: box.width, height: box.height} })",
+        selector,
+    )
+    return found
