@@ -46,8 +46,9 @@ class Domain:
     def check(self, owner: str, name: str, value: Any) -> float | int | None:
         """The value as a plain float or int; an error that names owner, parameter, value and domain if it does not
         fit."""
-        if type(value) is float and not self.whole and self.low < value < self.high and -HUGE < value < HUGE:
-            return value  # what nearly all are
+        plain = type(value) is float or type(value) is np.float64  # what nearly all are
+        if plain and not self.whole and self.low < value < self.high and -HUGE < value < HUGE:
+            return float(value)
         if value is None and self.optional:
             return None
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):

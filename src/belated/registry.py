@@ -25,12 +25,14 @@ class Registry(Generic[T], Mapping[str, type[T]]):
         self.kind = kind
         self._plugins = plugins
         self._classes: dict[str, type[T]] = {}
+        self._listed: list[str] | None = None
 
     def register(self, cls: type[S]) -> type[S]:
         """Make a frozen dataclass of ``cls`` and list it."""
         made: Any = dataclass(frozen=True)(cls)
         made.__init__ = _clear_errors(made.__init__)
         self._classes[self.name_of(made)] = made
+        self._listed = None
         registered: type[S] = made
         return registered
 
@@ -50,9 +52,10 @@ class Registry(Generic[T], Mapping[str, type[T]]):
 
     def __iter__(self) -> Iterator[str]:
         importlib.import_module(self._plugins)
-        return iter(
-            sorted(name for name, cls in self._classes.items() if cls.__module__.startswith(f"{self._plugins}."))
-        )
+        if self._listed is None:
+            own = f"{self._plugins}."
+            self._listed = sorted(name for name, cls in self._classes.items() if cls.__module__.startswith(own))
+        return iter(self._listed)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

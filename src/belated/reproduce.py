@@ -94,11 +94,17 @@ def reproduce(
     check_device(device)
     start = check_seed(seed)
     _make_folder(out)
-    wanted = list(experiments)
     player = _Player(Store(out / "results", fresh), start, workers, device, watch)
+    wanted: list[Experiment] = []
+
+    def asked() -> Iterator[Experiment]:
+        for experiment in experiments:  # the next is read while the last is played
+            wanted.append(experiment)
+            yield experiment
+
     try:
         with player:
-            for outcome in player.play_all(wanted, float(fraction)):
+            for outcome in player.play_all(asked(), float(fraction)):
                 if done is not None:
                     done(outcome)
     except KeyboardInterrupt as error:
@@ -142,14 +148,14 @@ class _Player:
         self._stopped = True
         self._pool.shutdown(cancel_futures=True)
 
-    def play_all(self, experiments: Sequence[Experiment], fraction: float) -> Iterator[Outcome]:
+    def play_all(self, experiments: Iterable[Experiment], fraction: float) -> Iterator[Outcome]:
         """The outcome of each experiment, as they are finished; a device plays some of them at a time."""
         if self._device == "cpu":
             yield from (self.play(experiment, fraction) for experiment in experiments)
             return
         with ThreadPoolExecutor(EXPERIMENTS_ON_DEVICE) as pool:
-            playing = [pool.submit(self.play, experiment, fraction) for experiment in experiments]
             try:
+                playing = [pool.submit(self.play, experiment, fraction) for experiment in experiments]
                 for future in as_completed(playing):
                     yield future.result()
             except BaseException:

@@ -11,7 +11,7 @@ from tiny import NEVER, TINY, experiment
 
 from belated.claims import Judgement
 from belated.report import Summary, summed
-from belated.report.guarantees import MOST_CELLS, guarantees
+from belated.report.guarantees import MOST_CELLS, guarantees, promised
 from belated.report.markdown import markdown
 from belated.report.page import named, page
 from belated.reproduce import Outcome, reproduce
@@ -92,7 +92,7 @@ def test_a_sentence_of_our_own_is_not_quoted(outcome: Outcome) -> None:
     own = replace(outcome, judgements=tuple(with_claim(one, own=True) for one in outcome.judgements))
     text = markdown(summary([own]), [own])
     assert "| With a wide gap it is easy *(here)* |" in text
-    made = page(summary([own]), [own], {"tiny": b"<svg/>"}, {"tiny": ""})
+    made = page(summary([own]), [own], {"tiny": b"<svg/>"}, {"tiny": ""}, {"tiny": promised(own.evidence)})
     assert "<q>" not in made
 
 
@@ -100,7 +100,7 @@ def test_why_is_told_where_a_claim_does_not_hold(outcome: Outcome) -> None:
     told = tuple(with_claim(one, why=f"So it is {one.status}.") for one in outcome.judgements)
     found = replace(outcome, judgements=told)
     text = markdown(summary([found]), [found])
-    made = page(summary([found]), [found], {"tiny": b"<svg/>"}, {"tiny": ""})
+    made = page(summary([found]), [found], {"tiny": b"<svg/>"}, {"tiny": ""}, {"tiny": promised(found.evidence)})
     assert "*So it is undecided.* |" in text
     assert '<p class="why">So it is undecided.</p>' in made
     assert "So it is holds" not in text + made
@@ -115,7 +115,9 @@ def test_a_line_in_a_sentence_does_not_break_the_table(outcome: Outcome) -> None
 
 def test_signs_of_html_are_escaped_on_the_page(outcome: Outcome) -> None:
     told = with_sentence(outcome, "a < b <script>alert('&')</script> & c | d")
-    made = page(summary([told]), [told], {"tiny": b"<svg/>"}, {"tiny": "<i>note</i>"})
+    made = page(
+        summary([told]), [told], {"tiny": b"<svg/>"}, {"tiny": "<i>note</i>"}, {"tiny": promised(told.evidence)}
+    )
     assert "a &lt; b &lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt; &amp; c | d" in made
     assert "<script" not in made
     assert "&lt;i&gt;note&lt;/i&gt;" in made
@@ -130,7 +132,7 @@ def test_a_grid_in_markdown_and_on_the_page(tmp_path: Path) -> None:
     start = lines.index("| gap \\\\ delay | 0 | 1000 |")
     assert lines[start + 1] == "|:--|:-:|:-:|"
     assert [line.split(" | ")[0] for line in lines[start + 2 : start + 5]] == ["| 0.6", "| 0.2", "| 0.5"]
-    made = page(summary([found]), [found], {}, {})
+    made = page(summary([found]), [found], {}, {}, {"tiny": promised(found.evidence)})
     assert "<th>gap</th><th>0</th><th>1,000</th>" in made
     assert made.count("<td class=") >= 6
 
@@ -155,8 +157,10 @@ def test_the_files_of_a_figure_are_named_by_the_experiment(
 
 
 def test_no_theorem_is_about_ucb_or_uniform_choice(outcome: Outcome) -> None:
-    assert guarantees(outcome.evidence["pair"], seed=0) == []
-    assert "What the theorems guarantee" not in page(summary([outcome]), [outcome], {"tiny": b""}, {"tiny": ""})
+    assert guarantees(outcome.evidence["pair"]) == []
+    assert "What the theorems guarantee" not in page(
+        summary([outcome]), [outcome], {"tiny": b""}, {"tiny": ""}, {"tiny": promised(outcome.evidence)}
+    )
 
 
 def test_guarantees_are_those_of_the_theorems(tmp_path: Path) -> None:
@@ -168,7 +172,7 @@ def test_guarantees_are_those_of_the_theorems(tmp_path: Path) -> None:
     text += f'axes = [{{name = "delay", key = "problem.delays.rounds", values = [{values}]}}]\n'
     (found,) = reproduce([experiment(tmp_path, text)], out=tmp_path / "made")
     evidence = found.evidence["pair"]
-    told = guarantees(evidence, seed=0)
+    told = guarantees(evidence)
     assert [one.place for one in told] == [f"delay = {delay}" for delay in (0, 20, 40, 60, 80)]
     assert len(told) == MOST_CELLS
     for one in told:

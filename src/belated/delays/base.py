@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.domains import Declared
-from belated.engine.laws import LawsBuilder
+from belated.engine.laws import LawsBuilder, Row
 from belated.errors import InvalidParameter
 from belated.registry import Registry
 from belated.rewards.base import RewardLaw
@@ -89,8 +89,8 @@ class DelayLaw(Declared, ABC):
         return self
 
     @abstractmethod
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
-        """Add the law to the engine's rows; the row's number."""
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+        """The law as the engine plays it; tables that its row speaks of are added to the builder."""
 
 
 DELAYS: Registry[DelayLaw] = Registry("delay law", "belated.delays")

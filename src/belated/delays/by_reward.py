@@ -11,7 +11,7 @@ import numpy.typing as npt
 from belated.delays.base import DelayLaw, delay_law
 from belated.delays.mixture import Mixture
 from belated.domains import Domain
-from belated.engine.laws import BY_CELL, BY_VALUE, LawsBuilder
+from belated.engine.laws import BY_CELL, BY_VALUE, LawsBuilder, Row, row
 from belated.errors import InvalidParameter
 from belated.rewards.base import RewardLaw
 
@@ -110,12 +110,12 @@ class ByReward(DelayLaw):
             merged[law] = merged.get(law, 0.0) + float(share)
         return Mixture([(share, law) for law, share in merged.items()])
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
         laws = self.by_value(reward)
-        rows = builder.wholes([builder.once(law, reward) for law in laws.values()])
+        rows = builder.wholes([builder.number(law, reward) for law in laws.values()])
         if reward.atoms is None:
-            return builder.row(BY_CELL, lo=rows, hi=len(laws))
-        return builder.row(BY_VALUE, a=rows, lo=builder.reals(list(laws)), hi=len(laws))
+            return row(BY_CELL, lo=rows, hi=len(laws))
+        return row(BY_VALUE, a=rows, lo=builder.reals(list(laws)), hi=len(laws))
 
 
 def _law(value: Any, law: Any) -> DelayLaw:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from belated.delays.base import DelayLaw, delay_law, whole
 from belated.domains import Probability
-from belated.engine.laws import BEYOND, NEVER, SAMPLE, LawsBuilder
+from belated.engine.laws import BEYOND, FIXED, NEVER, SAMPLE, LawsBuilder, Row, row
 from belated.errors import InvalidParameter
 from belated.rewards.base import RewardLaw
 
@@ -55,11 +55,11 @@ class Empirical(DelayLaw):
         below = np.searchsorted(np.asarray(self.delays), whole(rounds), side="right")
         return np.asarray((1.0 - self.never) * (below / len(self.delays)))
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
         sample = np.minimum(np.asarray(self.delays), BEYOND)
         if self.never == 1.0:
-            return builder.fixed(NEVER)
-        return builder.row(SAMPLE, a=sample.size / (1.0 - self.never), lo=builder.wholes(sample), hi=sample.size)
+            return row(FIXED, lo=NEVER)
+        return row(SAMPLE, a=sample.size / (1.0 - self.never), lo=builder.wholes(sample), hi=sample.size)
 
 
 def _short(value: object) -> str:

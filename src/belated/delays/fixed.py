@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from belated.delays.base import DelayLaw, delay_law, whole
 from belated.domains import Rounds
-from belated.engine.laws import BEYOND, FIXED, LawsBuilder
+from belated.engine.laws import BEYOND, FIXED, LawsBuilder, Row, row
 from belated.rewards.base import RewardLaw
 
 
@@ -34,5 +34,5 @@ class Fixed(DelayLaw):
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.where(whole(rounds) >= self.rounds, 1.0, 0.0)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
-        return builder.row(FIXED, lo=min(self.rounds, BEYOND))
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+        return row(FIXED, lo=min(self.rounds, BEYOND))

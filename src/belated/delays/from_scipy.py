@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.delays.base import DelayLaw, delay_law, whole
-from belated.engine.laws import LawsBuilder
+from belated.engine.laws import LawsBuilder, Row
 from belated.errors import InvalidParameter
 from belated.rewards.base import RewardLaw
 
@@ -88,7 +88,7 @@ class FromScipy(DelayLaw):
         edge = np.nextafter(g + 1.0, g) if self._discrete else g + 1.0  # floor(X) <= g exactly if X < g + 1
         return np.where(g >= 0.0, self.frozen.cdf(edge), 0.0)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
         blocks = []
         start = 0
         last = min(self.longest, builder.horizon)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from belated.delays.base import DelayLaw, delay_law, whole
 from belated.domains import NonNegative
-from belated.engine.laws import FIXED, GEOMETRIC, LawsBuilder
+from belated.engine.laws import FIXED, GEOMETRIC, LawsBuilder, Row, row
 from belated.rewards.base import RewardLaw
 
 
@@ -45,7 +45,7 @@ class Geometric(DelayLaw):
         """ln of the probability that a round brings nothing."""
         return -math.log1p(1.0 / self.mean)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
         if self.mean == 0.0:
-            return builder.row(FIXED, lo=0)
-        return builder.row(GEOMETRIC, 1.0 / self._log_stay)
+            return row(FIXED, lo=0)
+        return row(GEOMETRIC, 1.0 / self._log_stay)

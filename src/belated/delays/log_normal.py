@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from belated.delays.base import DelayLaw, delay_law, whole
 from belated.domains import Positive
-from belated.engine.laws import LOGNORMAL, LawsBuilder
+from belated.engine.laws import LOGNORMAL, LawsBuilder, Row, row
 from belated.rewards.base import RewardLaw
 
 
@@ -45,5 +45,5 @@ class LogNormal(DelayLaw):
         with np.errstate(divide="ignore"):
             return np.asarray(ndtr((np.log(edge) - math.log(self.median)) / self.sigma))
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
-        return builder.row(LOGNORMAL, math.log(self.median), self.sigma)
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+        return row(LOGNORMAL, math.log(self.median), self.sigma)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from belated.delays.base import DelayLaw, delay_law, whole
 from belated.domains import Domain
-from belated.engine.laws import LawsBuilder
+from belated.engine.laws import LawsBuilder, Row
 from belated.errors import InvalidParameter
 from belated.rewards.base import RewardLaw
 
@@ -83,5 +83,5 @@ class Mixture(DelayLaw):
             return self
         return Mixture([(weight, law.given(reward)) for weight, law in self._present])
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
         return builder.split(self._present, reward)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.delays.base import DelayLaw, delay_law, whole
-from belated.engine.laws import FIXED, NEVER, LawsBuilder
+from belated.engine.laws import FIXED, NEVER, LawsBuilder, Row, row
 from belated.rewards.base import RewardLaw
 
 
@@ -31,5 +31,5 @@ class Never(DelayLaw):
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.zeros(whole(rounds).shape)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
-        return builder.row(FIXED, lo=NEVER)
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+        return row(FIXED, lo=NEVER)

@@ -9,7 +9,7 @@ from belated.delays.base import DelayLaw, delay_law, whole
 from belated.delays.fixed import Fixed
 from belated.delays.never import Never
 from belated.domains import Probability
-from belated.engine.laws import LawsBuilder
+from belated.engine.laws import LawsBuilder, Row
 from belated.rewards.base import RewardLaw
 
 
@@ -36,5 +36,5 @@ class PacketLoss(DelayLaw):
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.where(whole(rounds) >= 0.0, self.observed, 0.0)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
         return builder.split([(self.observed, Fixed(0)), (1.0 - self.observed, Never())], reward)

@@ -10,7 +10,7 @@ from scipy.special import zeta
 
 from belated.delays.base import DelayLaw, check_level, delay_law, whole
 from belated.domains import Positive
-from belated.engine.laws import POWER, LawsBuilder
+from belated.engine.laws import POWER, LawsBuilder, Row, row
 from belated.rewards.base import RewardLaw
 
 
@@ -50,5 +50,5 @@ class Pareto(DelayLaw):
             return math.inf if exponent > 700.0 else math.ceil(self.scale * math.exp(exponent)) - 1
         return super().quantile(q)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
-        return builder.row(POWER, self.scale, -1.0 / self.alpha)
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+        return row(POWER, self.scale, -1.0 / self.alpha)

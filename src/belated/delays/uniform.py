@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from belated.delays.base import DelayLaw, delay_law, whole
 from belated.domains import Rounds
-from belated.engine.laws import SPAN, LawsBuilder
+from belated.engine.laws import SPAN, LawsBuilder, Row, row
 from belated.errors import InvalidParameter
 from belated.rewards.base import RewardLaw
 
@@ -42,5 +42,5 @@ class Uniform(DelayLaw):
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.clip((whole(rounds) - self.low + 1.0) / (self.high - self.low + 1.0), 0.0, 1.0)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> int:
-        return builder.row(SPAN, lo=self.low, hi=self.high)
+    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+        return row(SPAN, lo=self.low, hi=self.high)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.laws import BERNOULLI, BEYOND, FIXED, Laws, LawsBuilder
+from belated.engine.laws import BERNOULLI, BEYOND, FIXED, Laws, LawsBuilder, Row
 from belated.problem import Problem
 
 
@@ -45,13 +45,13 @@ def encode(problems: Sequence[Problem], horizon: int) -> tuple[Laws, int]:
     arms = problems[0].arms
     half = len(problems) * arms
     builder = LawsBuilder(horizon, roots=2 * half)
-    known: dict[int, int] = {}  # rows of delay laws that are the very same object, which is quickly seen
+    known: dict[int, Row] = {}  # of delay laws that are the very same object, which is quickly seen
     for number, problem in enumerate(problems):
         for place, reward, delay in zip(count(number * arms), problem.rewards, problem.delays, strict=False):
-            builder.root(place, builder.once(reward))
+            builder.root(place, builder.row(reward))
             row = known.get(id(delay))
             if row is None:
-                row = builder.once(delay, reward if delay.depends_on_reward else None)
+                row = builder.row(delay, reward if delay.depends_on_reward else None)
                 if not delay.depends_on_reward:
                     known[id(delay)] = row
             builder.root(half + place, row)

@@ -47,39 +47,50 @@ def probabilities_before(weights: Sequence[float]) -> npt.NDArray[np.float64]:
 
 Row = tuple[int, float, float, int, int]
 """One row: its kind and what the kind makes of four numbers."""
+_COLUMNS = np.dtype([("kind", np.int64), ("a", np.float64), ("b", np.float64), ("lo", np.int64), ("hi", np.int64)])
+
+
+def row(kind: int, a: float = 0.0, b: float = 0.0, lo: int = 0, hi: int = 0) -> Row:
+    """A row of this kind."""
+    return kind, a, b, lo, hi
 
 
 class LawsBuilder:
-    """Collects rows and tables; laws add themselves with :meth:`row`, :meth:`reals` and :meth:`wholes`.
+    """Collects rows and tables. A law gives its row, and adds what the row speaks of: tables with :meth:`reals` and
+    :meth:`wholes`, other laws' rows with :meth:`number`.
 
     The first ``roots`` rows are kept for those that the engine asks for by their place.
     """
 
     def __init__(self, horizon: int, *, roots: int = 0) -> None:
         self.horizon = horizon
-        self._rows: list[Row] = [(FIXED, 0.0, 0.0, 0, 0)] * roots
-        self._known: dict[Any, int] = {}
+        self._rows: list[Row] = [row(FIXED)] * roots
+        self._known: dict[Any, Row] = {}
+        self._numbers: dict[Row, int] = {}
         self._real: list[npt.NDArray[np.float64]] = []
         self._whole: list[npt.NDArray[np.int32]] = []
         self._reals = 0
         self._wholes = 0
 
-    def once(self, law: Any, *context: Any) -> int:
-        """The row of ``law``, added by ``law.encode(self, *context)`` if it is not there yet."""
+    def row(self, law: Any, *context: Any) -> Row:
+        """The row of ``law``, which is ``law.encode(self, *context)``; the same for equal laws."""
         key = (law, *context)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = law.encode(self, *context)
         return found
 
-    def row(self, kind: int, a: float = 0.0, b: float = 0.0, lo: int = 0, hi: int = 0) -> int:
-        """Add a row; its number."""
-        self._rows.append((kind, a, b, lo, hi))
-        return len(self._rows) - 1
+    def number(self, law: Any, *context: Any) -> int:
+        """The number of the row of ``law``, to which another row may lead."""
+        wanted = self.row(law, *context)
+        if wanted not in self._numbers:
+            self._numbers[wanted] = len(self._rows)
+            self._rows.append(wanted)
+        return self._numbers[wanted]
 
-    def root(self, place: int, row: int) -> None:
-        """Copy a row to one of the places that were kept free in front."""
-        self._rows[place] = self._rows[row]
+    def root(self, place: int, wanted: Row) -> None:
+        """Put a row at one of the places that were kept free in front."""
+        self._rows[place] = wanted
 
     def reals(self, values: npt.ArrayLike) -> int:
         """Add a table of numbers; where it starts."""
@@ -93,40 +104,32 @@ class LawsBuilder:
         self._wholes += self._whole[-1].size
         return self._wholes - self._whole[-1].size
 
-    def fixed(self, rounds: int) -> int:
-        """Add a row for one delay."""
-        return self.row(FIXED, lo=rounds)
-
-    def steps(self, cumulative: npt.NDArray[np.float64], first: int = 0) -> int:
-        """Add a delay row for a table of P(D <= first), P(D <= first + 1), ...; what is left is beyond the horizon."""
+    def steps(self, cumulative: npt.NDArray[np.float64], first: int = 0) -> Row:
+        """A delay row for a table of P(D <= first), P(D <= first + 1), ...; what is left is beyond the horizon."""
         cells = min(1 << (CELLS * cumulative.size).bit_length(), MOST_CELLS)
         edges = np.searchsorted(cumulative, np.arange(cells + 1) / cells, side="right")
         edges[-1] = cumulative.size
         index = self.wholes(np.concatenate([[cells], 2 * edges + (np.diff(edges, append=edges[-1]) > 1)]))
-        return self.row(STEPS, first, index, self.reals(np.append(cumulative, np.inf)), cumulative.size)
+        return row(STEPS, first, index, self.reals(np.append(cumulative, np.inf)), cumulative.size)
 
-    def split(self, parts: Any, reward: Any) -> int:
-        """Add a row that draws from one of several delay laws; ``parts`` are (weight, law), the weights' sum 1."""
-        return self.choose_row([(weight, self.once(law, reward)) for weight, law in parts])
-
-    def choose_row(self, parts: list[tuple[float, int]]) -> int:
-        """Add a row that leads to one of several rows; ``parts`` are (weight, row), the weights' sum 1."""
-        present = [(weight, row) for weight, row in parts if weight > 0.0]
+    def split(self, parts: Any, reward: Any) -> Row:
+        """A row that draws from one of several delay laws; ``parts`` are (weight, law), the weights' sum 1."""
+        present = [(weight, law) for weight, law in parts if weight > 0.0]
         if len(present) == 1:
-            return present[0][1]
-        rows = self.wholes([row for _, row in present])
+            return self.row(present[0][1], reward)
+        rows = self.wholes([self.number(law, reward) for _, law in present])
         before = probabilities_before([weight for weight, _ in present])
-        return self.row(SPLIT, a=rows, lo=self.reals([*before, 1.0]), hi=len(present))
+        return row(SPLIT, a=rows, lo=self.reals([*before, 1.0]), hi=len(present))
 
     def build(self) -> Laws:
         """The rows as arrays."""
-        kind, a, b, lo, hi = zip(*self._rows, strict=True)
+        table = np.array(self._rows, _COLUMNS)
         return Laws(
-            kind=np.array(kind, np.int64),
-            a=np.array(a, np.float64),
-            b=np.array(b, np.float64),
-            lo=np.array(lo, np.int64),
-            hi=np.array(hi, np.int64),
+            kind=table["kind"].copy(),
+            a=table["a"].copy(),
+            b=table["b"].copy(),
+            lo=table["lo"].copy(),
+            hi=table["hi"].copy(),
             real=np.concatenate(self._real) if self._real else np.zeros(0),
             whole=np.concatenate(self._whole) if self._whole else np.zeros(0, np.int32),
         )

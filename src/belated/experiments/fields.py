@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from belated.domains import Domain
@@ -17,10 +18,19 @@ T = TypeVar("T")
 _WORDS: dict[Any, str] = {str: "text in quotes", float: "a number", int: "a whole number", bool: "true or false"}
 
 
+def _hints(cls: Any) -> dict[str, Any]:
+    return _hints_once(cls)
+
+
+@cache
+def _hints_once(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
 def made(cls: type[T], data: Any, at: str) -> T:
     """An object of a dataclass from a table; each error names the key."""
     values = table(data, at, f"a table for {cls.__name__}")
-    hints = get_type_hints(cls, include_extras=True)
+    hints = _hints(cls)
     known = {field.name: field for field in fields(cls) if field.init}  # type: ignore[arg-type]
     only(values, known, at, cls.__name__)
     for name, field in known.items():
@@ -66,7 +76,7 @@ def _fitting(value: Any, wanted: Any, at: str) -> Any:
 
 def check_names(owner: Any, study: Study, at: str) -> None:
     """Every policy and every axis that an object names is one of the study."""
-    hints = get_type_hints(type(owner), include_extras=True)
+    hints = _hints(type(owner))
     known: dict[str, Callable[[str], Any]] = {"policy": study.policy, "axis": study.axis}
     for field in fields(owner):
         value = getattr(owner, field.name)

@@ -17,6 +17,7 @@ from typing import Any, Self
 from belated.claims import Evidence
 from belated.experiments import named
 from belated.panels import Picture, draw, note, table
+from belated.report.guarantees import Guarantee, promised
 from belated.report.markdown import markdown
 from belated.report.page import page
 from belated.report.press import Press
@@ -48,6 +49,7 @@ class Report:
         self._turn = Lock()
         self._press = Press(PRESSES)
         self._drawn: dict[str, Future[tuple[bytes, str]]] = {}
+        self._promised: dict[str, Future[list[tuple[str, list[Guarantee]]]]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -59,8 +61,9 @@ class Report:
         return self._stage.inside("report/figures")
 
     def add(self, outcome: Outcome) -> None:
-        """An experiment was played: begin to draw its figures."""
+        """An experiment was played: begin to draw its figures, and to compute what theory says of it."""
         folder = self._folder
+        self._promised[outcome.experiment.name] = self._drawing.submit(promised, outcome.evidence)
         for picture in outcome.experiment.figures:
             name = named(outcome.experiment, picture)
             self._drawn[name] = self._drawing.submit(self._draw, folder / name, picture, outcome.evidence)
@@ -77,14 +80,15 @@ class Report:
     def finish(self, summary: Summary, outcomes: Sequence[Outcome]) -> Path:
         """Write what is left, and put it all in its place. The page's path."""
         for outcome in outcomes:
-            if any(named(outcome.experiment, picture) not in self._drawn for picture in outcome.experiment.figures):
+            if outcome.experiment.name not in self._promised:
                 self.add(outcome)
         self._folder.mkdir(exist_ok=True)  # where nothing was drawn
         drawn = {name: future.result() for name, future in self._drawn.items()}
         drawings = {name: drawing for name, (drawing, _) in drawn.items()}
         notes = {name: text for name, (_, text) in drawn.items()}
+        bounds = {name: future.result() for name, future in self._promised.items()}
         texts = {
-            "index.html": page(summary, outcomes, drawings, notes),
+            "index.html": page(summary, outcomes, drawings, notes, bounds),
             "claims.md": markdown(summary, outcomes),
             "claims.json": json.dumps(_plain(summary, outcomes), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -32,7 +33,7 @@ class Guarantee:
         return self.bound < self.trivial
 
 
-def guarantees(evidence: Evidence, seed: int) -> list[Guarantee]:
+def guarantees(evidence: Evidence) -> list[Guarantee]:
     """The theorems' bounds for a study: at its first and last cells and some between. Where each run has a problem of
     its own, for that of the first run."""
     count = len(evidence.study.cells)
@@ -40,7 +41,7 @@ def guarantees(evidence: Evidence, seed: int) -> list[Guarantee]:
     found = []
     for number in chosen:
         cell = evidence.study.cells[number]
-        problem = first_problem(cell, seed)
+        problem = first_problem(cell, evidence.results[number].manifest.seed)
         for label, policy in zip(evidence.study.labels, cell.policies, strict=True):
             given = getattr(policy, "confidence", None)
             theory = policy if given is None else replace(cast("Any", policy), confidence=None)
@@ -52,3 +53,8 @@ def guarantees(evidence: Evidence, seed: int) -> list[Guarantee]:
             confidence = "ln T" if given is None else f"{given:g}"
             found.append(Guarantee(in_words(cell.place), label, bound.value, bound.source, trivial, mean, confidence))
     return found
+
+
+def promised(studies: Mapping[str, Evidence]) -> list[tuple[str, list[Guarantee]]]:
+    """The bounds for each study of an experiment, where there are some."""
+    return [(study, found) for study, evidence in studies.items() if (found := guarantees(evidence))]

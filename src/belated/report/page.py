@@ -12,13 +12,20 @@ from belated.claims.evidence import shown
 from belated.experiments import named
 from belated.report import words
 from belated.report.grid import grid
-from belated.report.guarantees import guarantees
+from belated.report.guarantees import Guarantee
 from belated.report.summary import Summary
 from belated.reproduce import Outcome
 
 
-def page(summary: Summary, outcomes: Sequence[Outcome], drawings: Mapping[str, bytes], notes: Mapping[str, str]) -> str:
-    """The page; ``drawings`` are SVG pictures by name, ``notes`` what stands below each."""
+def page(
+    summary: Summary,
+    outcomes: Sequence[Outcome],
+    drawings: Mapping[str, bytes],
+    notes: Mapping[str, str],
+    bounds: Mapping[str, Sequence[tuple[str, list[Guarantee]]]],
+) -> str:
+    """The page; ``drawings`` are SVG pictures by name, ``notes`` what stands below each; ``bounds`` is what theory
+    guarantees in the studies of each experiment."""
     folder = files("belated.report")
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.globals.update(words=words, shown=shown, MARKS=words.MARKS, grid=grid, named=named)
@@ -31,12 +38,5 @@ def page(summary: Summary, outcomes: Sequence[Outcome], drawings: Mapping[str, b
         pictures={
             name: "data:image/svg+xml;base64," + base64.b64encode(data).decode() for name, data in drawings.items()
         },
-        guarantees={
-            outcome.experiment.name: [
-                (study, found)
-                for study, evidence in outcome.evidence.items()
-                if (found := guarantees(evidence, summary.seed))
-            ]
-            for outcome in outcomes
-        },
+        guarantees=bounds,
     )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.domains import Declared
-from belated.engine.laws import LawsBuilder
+from belated.engine.laws import LawsBuilder, Row
 from belated.registry import Registry
 
 
@@ -37,8 +37,8 @@ class RewardLaw(Declared, ABC):
         return None
 
     @abstractmethod
-    def encode(self, builder: LawsBuilder) -> int:
-        """Add the law to the engine's rows; the row's number."""
+    def encode(self, builder: LawsBuilder) -> Row:
+        """The law as the engine plays it; tables that its row speaks of are added to the builder."""
 
 
 REWARDS: Registry[RewardLaw] = Registry("reward law", "belated.rewards")

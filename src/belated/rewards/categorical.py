@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.domains import Domain
-from belated.engine.laws import CHOICE, LawsBuilder, probabilities_before
+from belated.engine.laws import CHOICE, LawsBuilder, Row, probabilities_before, row
 from belated.errors import InvalidParameter, UnsupportedSupport
 from belated.rewards.base import RewardLaw, discrete_cdf, reward_law
 
@@ -66,7 +66,7 @@ class Categorical(RewardLaw):
     def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return discrete_cdf(self.atoms, x)
 
-    def encode(self, builder: LawsBuilder) -> int:
+    def encode(self, builder: LawsBuilder) -> Row:
         before = probabilities_before(list(self.atoms.values()))
         start = builder.reals(np.concatenate([before, list(self.atoms)]))
-        return builder.row(CHOICE, lo=start, hi=len(self.atoms))
+        return row(CHOICE, lo=start, hi=len(self.atoms))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.domains import Probability
-from belated.engine.laws import CONSTANT, LawsBuilder
+from belated.engine.laws import CONSTANT, LawsBuilder, Row, row
 from belated.rewards.base import RewardLaw, discrete_cdf, reward_law
 
 
@@ -33,5 +33,5 @@ class Constant(RewardLaw):
     def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return discrete_cdf(self.atoms, x)
 
-    def encode(self, builder: LawsBuilder) -> int:
-        return builder.row(CONSTANT, self.value)
+    def encode(self, builder: LawsBuilder) -> Row:
+        return row(CONSTANT, self.value)

@@ -153,8 +153,8 @@ def _read(registry: Registry[Any], base: type, key: str, data: Any, at: str) -> 
 
 def _class_of(registry: Registry[Any], base: type, name: str, at: str) -> Any:
     """The class of this name; a user's own is imported."""
-    labels = {getattr(cls, "label", ""): cls.__name__ for cls in registry.values()}
     if ":" not in name and name not in registry:
+        labels = {getattr(cls, "label", ""): cls.__name__ for cls in registry.values()}
         near = f" Did you mean {labels[name]!r}?" if name in labels else hint(name, registry)
         raise ConfigurationError(
             f"{at} is {name!r}, which is no {registry.kind}.{near} There are {', '.join(registry)}, and your own as "
@@ -174,11 +174,14 @@ def _class_of(registry: Registry[Any], base: type, name: str, at: str) -> Any:
 def _check(parameter: Parameter, values: Mapping[str, Any], at: str, owner: str, may_be_drawn: bool) -> None:
     """An error that names the parameter's key if it is missing or outside its domain."""
     domain = parameter.domain
-    allowed = replace(domain, optional=False).describe() if domain is not None else ""
+
+    def allowed() -> str:
+        return replace(domain, optional=False).describe() if domain is not None else ""
+
     if parameter.name not in values:
         if parameter.required:
             example = f", such as {EXAMPLES[owner]}" if owner in EXAMPLES else ""
-            give = f"give {allowed}" if allowed else f"{owner} needs it{example}"
+            give = f"give {allowed()}" if domain is not None else f"{owner} needs it{example}"
             raise ConfigurationError(f"{at}.{parameter.name} is missing; {give}.")
     elif domain is not None:
         try:
@@ -187,4 +190,6 @@ def _check(parameter: Parameter, values: Mapping[str, Any], at: str, owner: str,
             free = ", or leave it out" if not parameter.required else ""
             given = values[parameter.name]
             drawn = ", or {uniform = [low, high]}" if may_be_drawn and isinstance(given, Mapping) else ""
-            raise ConfigurationError(f"{at}.{parameter.name} is {shown(given)}; give {allowed}{drawn}{free}.") from None
+            raise ConfigurationError(
+                f"{at}.{parameter.name} is {shown(given)}; give {allowed()}{drawn}{free}."
+            ) from None

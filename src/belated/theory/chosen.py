@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from belated.errors import InvalidParameter
 from belated.forms.base import Policy
@@ -54,4 +55,10 @@ def bound_of(policy: Policy, problem: Problem, horizon: int) -> Bound | None:
         return None
     if problem.reward_dependent and theorem in INDEPENDENT:
         return None
+    return _proven(theorem, problem, horizon)
+
+
+@lru_cache(1024)
+def _proven(theorem: Callable[[Problem, int], Bound], problem: Problem, horizon: int) -> Bound:
+    """What a theorem says; claims, figures and reports ask for the same again and again."""
     return theorem(problem, horizon)
