@@ -9,7 +9,9 @@ import threading
 from typing import Any
 from urllib.parse import urlsplit
 
-from ledger import Ledger
+from ledger import Asked, Ledger
+
+from belated.journal.events import DECIDED, OBSERVED
 
 EXPERIMENT = {"name": "load", "arms": ["a", "b", "c"], "policy": {"name": "OPSE", "horizon": 100_000}}
 
@@ -44,6 +46,7 @@ class Client(threading.Thread):
         try:
             while not self.ended.is_set():
                 path, body = self._again.pop() if self._again else self._request()
+                self._ledger.asks(_things(path, body))
                 try:
                     status, told = _ask(connection, path, body)
                 except (OSError, http.client.HTTPException):
@@ -76,6 +79,7 @@ class Client(threading.Thread):
             self._ledger.wrong.append(f"{path} {body} was answered with {status} {told}")
             return
         self.acknowledged += 1
+        again = False
         if path.endswith("/decisions"):
             for decision in told["decisions"] if "count" in body else [told]:
                 self._ledger.decided(decision["id"], decision["arm"])
@@ -87,10 +91,25 @@ class Client(threading.Thread):
                 self._ledger.observed(item["id"], item["reward"])
             elif result["status"] == 503:
                 self._again.append((path, body))
+                again = True
             else:
                 self._ledger.wrong.append(f"feedback {item} was answered with {result}")
         else:
             self._ledger.observed(path.split("/")[3], body["reward"])
+        if not again:
+            self._ledger.answered(_things(path, body))
+
+
+def _things(path: str, body: dict[str, Any]) -> list[Asked]:
+    """What a request wants to happen."""
+    if path == "/v1/feedback":
+        return [Asked(OBSERVED, item["id"], item["reward"]) for item in body["feedback"]]
+    if not path.endswith("/decisions"):
+        return [Asked(OBSERVED, path.split("/")[3], body["reward"])]
+    id = body["id"]
+    return (
+        [Asked(DECIDED, f"{id}.{place}") for place in range(body["count"])] if "count" in body else [Asked(DECIDED, id)]
+    )
 
 
 def _ask(connection: http.client.HTTPConnection, path: str, body: dict[str, Any]) -> tuple[int, Any]:

@@ -2,7 +2,9 @@
 
     python torture/fuzz.py --cases 20000 --seed 1
 
-No check may fail and no answer may be a 5xx; and every operation must have been done, not only refused."""
+Three fifths of them on SQLite, the rest on PostgreSQL. No check may fail and no answer may be a 5xx; and every
+operation must have been done, not only refused. The controls are three servers with a defect each, which must be found.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests" / "service")]
 
-from serving import Server, serving  # noqa: E402
+import postgres  # noqa: E402
+from broken import FOUND  # noqa: E402
+from serving import Server, serving, start  # noqa: E402
 
 EXPERIMENTS = (
     {"name": "ucb", "arms": ["a", "b"], "policy": {"name": "UCB"}},
@@ -35,6 +40,8 @@ BATCHES = 4
 """Of a thousand decisions, in each experiment."""
 A_RUN = 250
 """Cases of one operation in one run of schemathesis, at the most."""
+FEW = 5
+"""And in the run of a control."""
 
 
 def key_for(db: str) -> str:
@@ -53,17 +60,18 @@ def prepare(server: Server, key: str) -> dict[str, list[str]]:
     ids: list[str] = []
     with server.client(headers={"Authorization": f"Bearer {key}"}) as http:
         for asked in EXPERIMENTS:
-            assert http.post("/v1/experiments", json=asked).status_code == 201
+            assert http.post("/v1/experiments", json=asked).is_success
             for batch in range(BATCHES):
                 body = {"count": 1000, "id": f"{asked['name']} {batch} %2F\u00e9"}
                 made = http.post(f"/v1/experiments/{asked['name']}/decisions", json=body)
-                assert made.status_code == 201, made.text
+                assert made.is_success, made.text
                 ids += [each["id"] for each in made.json()["decisions"]]
     return {"names": [str(asked["name"]) for asked in EXPERIMENTS], "ids": ids}
 
 
-def run(server: Server, key: str, known: dict[str, list[str]], each: int, seed: int) -> tuple[Counter[str], str]:
-    """One run of schemathesis, with so many cases of each operation; how often each answer came, and its report."""
+def run(server: Server, key: str, known: dict[str, list[str]], each: int, seed: int) -> tuple[Counter[str], str | None]:
+    """One run of schemathesis, with so many cases of each operation; how often each answer came, and its report if
+    something was found."""
     with tempfile.TemporaryDirectory() as folder:
         answers, things = Path(folder) / "answers.json", Path(folder) / "known.json"
         things.write_text(json.dumps(known), encoding="utf-8")
@@ -79,10 +87,7 @@ def run(server: Server, key: str, known: dict[str, list[str]], each: int, seed: 
         }
         ended = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder, check=False)
         found = Counter(json.loads(answers.read_text(encoding="utf-8"))) if answers.exists() else Counter()
-        if ended.returncode:
-            print(f"{ended.stdout}\n{ended.stderr}", file=sys.stderr)
-            raise SystemExit(f"schemathesis found something, or could not run: seed {seed}, exit {ended.returncode}")
-        return Counter(found), ended.stdout
+        return Counter(found), f"{ended.stdout}\n{ended.stderr}" if ended.returncode else None
 
 
 def fuzz(db: str, cases: int, seed: int) -> Counter[str]:
@@ -96,7 +101,10 @@ def fuzz(db: str, cases: int, seed: int) -> Counter[str]:
         operations = [f"{method.upper()} {path}" for path, methods in paths.items() for method in methods]
         while answers.total() < cases:
             left = (cases - answers.total()) // len(operations) + 1
-            found, _ = run(server, key, known, min(left, A_RUN), seed)
+            found, failed = run(server, key, known, min(left, A_RUN), seed)
+            if failed is not None:
+                print(failed, file=sys.stderr)
+                raise SystemExit(f"schemathesis found something, or could not run: seed {seed}")
             answers += found
             seed += 1
             print(f"  {answers.total():,} cases", file=sys.stderr)
@@ -108,23 +116,54 @@ def fuzz(db: str, cases: int, seed: int) -> Counter[str]:
     return answers
 
 
-def main() -> None:
-    """Run, and tell."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--db", help="a new SQLite file, or an empty PostgreSQL database")
-    asked = parser.parse_args()
-    begin = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        answers = fuzz(asked.db or f"{folder}/fuzz.db", asked.cases, asked.seed)
-    seconds = time.perf_counter() - begin
+def control(db: str, defect: str, seed: int) -> bool:
+    """Whether a server with a defect is found out, and for this defect."""
+    key = key_for(db)
+    server = start(db, program=(str(HERE / "broken.py"), defect))
+    try:
+        _, failed = run(server, key, prepare(server, key), FEW, seed)
+    finally:
+        server.end()
+    return failed is not None and FOUND[defect] in failed
+
+
+def told(where: str, answers: Counter[str], seed: int, seconds: float) -> str:
+    """A line of the report."""
     statuses: Counter[str] = Counter()
     for each, count in answers.items():
         statuses[each.rpartition(" ")[2]] += count
-    told = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))
-    print(f"{answers.total():,} cases from seed {asked.seed} in {seconds:,.0f} s, no check failed; answers {told}")
+    counts = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))
+    return f"{where}{answers.total():,} cases from seed {seed} in {seconds:,.0f} s, no check failed; answers {counts}"
+
+
+def main() -> int:
+    """Run, and tell."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--db", help="only on this new SQLite file or empty PostgreSQL database, without the controls")
+    asked = parser.parse_args()
+    with ExitStack() as stack:
+        if asked.db is not None:
+            shares = {"": (asked.db, asked.cases)}
+        else:
+            folder, url = stack.enter_context(tempfile.TemporaryDirectory()), stack.enter_context(postgres.server())
+            part = asked.cases * 2 // 5
+            shares = {
+                "SQLite: ": (f"{folder}/fuzz.db", asked.cases - part),
+                "PostgreSQL: ": (postgres.fresh(url), part),
+            }
+        for where, (db, cases) in shares.items():
+            begin = time.perf_counter()
+            answers = fuzz(db, cases, asked.seed)
+            print(told(where, answers, asked.seed, time.perf_counter() - begin), flush=True)
+        if asked.db is not None:
+            return 0
+        missed = [defect for defect in FOUND if not control(f"{folder}/{defect}.db", defect, asked.seed)]
+    print(f"controls: {len(FOUND) - len(missed)} of {len(FOUND)} broken servers were found out")
+    print(f"FAILED: not found were {', '.join(missed)}" if missed else "passed: no check failed; the controls' did")
+    return int(bool(missed))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,20 +1,34 @@
-"""What callers were told, to be compared with what is there."""
+"""What callers asked for and were told, to be compared with what is there."""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from belated.journal.events import CANCELLED, OBSERVED
-from belated.journal.journal import Journal
+from msgspec import to_builtins
+from tally import Tally
+
+from belated.journal.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.journal.journal import Journal, Stored
 from belated.service.decision import decision_of
+from belated.service.experiment import restored
 from belated.service.verify import verify
+from belated.service.views import experiment_view
+
+
+class Asked(NamedTuple):
+    """One thing that a request wants to happen to a decision."""
+
+    kind: str
+    id: str
+    reward: float | None = None
 
 
 @dataclass
 class Ledger:
-    """Acknowledgements; several threads may write them down."""
+    """Acknowledgements, and requests without one; several threads may write them down."""
 
     experiments: set[str] = field(default_factory=set)
     arms: dict[str, str] = field(default_factory=dict)
@@ -23,10 +37,22 @@ class Ledger:
     cancelled: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
     """Answers that contradict one another."""
+    unanswered: set[Asked] = field(default_factory=set)
+    """What was asked for, and may have been done or not."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __len__(self) -> int:
         return len(self.experiments) + len(self.arms) + len(self.rewards) + len(self.cancelled)
+
+    def asks(self, things: Iterable[Asked]) -> None:
+        """A request is on its way."""
+        with self._lock:
+            self.unanswered.update(things)
+
+    def answered(self, things: Iterable[Asked]) -> None:
+        """It was done, and written down as such; or it was refused, and will never be done."""
+        with self._lock:
+            self.unanswered.difference_update(things)
 
     def decided(self, id: str, arm: str) -> None:
         """A decision was acknowledged, for the first time or again."""
@@ -44,6 +70,16 @@ class Ledger:
         with self._lock:
             self.cancelled.add(id)
 
+    def knows(self, thing: Asked) -> bool:
+        """Whether it was acknowledged, or asked for without an answer."""
+        if thing in self.unanswered:
+            return True
+        if thing.kind == DECIDED:
+            return thing.id in self.arms
+        if thing.kind == CANCELLED:
+            return thing.id in self.cancelled
+        return thing.id in self.rewards and self.rewards[thing.id] == thing.reward
+
 
 @dataclass
 class Found:
@@ -52,8 +88,10 @@ class Found:
     lost: list[str] = field(default_factory=list)
     """Acknowledged, and not there."""
     wrong: list[str] = field(default_factory=list)
-    """There, but not as it should be: damaged, doubled, another than was told."""
+    """There, but not as it should be: damaged, done twice, asked for by nobody, another than was told."""
     events: int = 0
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    """Of each experiment, what its events add up to."""
 
     @property
     def fine(self) -> bool:
@@ -66,11 +104,11 @@ class Found:
 
 
 def compare(journal: Journal, ledger: Ledger) -> Found:
-    """Look for all that was acknowledged, and live everything again from its first event."""
+    """Look for all that was acknowledged, for whatever nobody asked for, and live everything again."""
     found = Found(wrong=list(ledger.wrong))
     stored = {experiment.id: experiment for experiment in journal.experiments()}
-    names = {number: _arms(journal, number, experiment.spec) for number, experiment in stored.items()}
     found.lost += [f"experiment {name}" for name in ledger.experiments - {each.name for each in stored.values()}]
+    tallies = {number: _tally(journal, experiment, ledger, found) for number, experiment in stored.items()}
     events = journal.of_decisions([*ledger.arms])
     for id, arm in ledger.arms.items():
         decision = decision_of(events[id])
@@ -78,7 +116,7 @@ def compare(journal: Journal, ledger: Ledger) -> Found:
             found.lost.append(f"decision {id}")
             continue
         assert decision.event.arm is not None
-        there = names[decision.experiment][decision.event.arm]
+        there = tallies[decision.experiment].names[decision.event.arm]
         if there != arm:
             found.wrong.append(f"decision {id} was acknowledged as {arm}, and is {there}")
         if id in ledger.cancelled and decision.status != CANCELLED:
@@ -88,22 +126,29 @@ def compare(journal: Journal, ledger: Ledger) -> Found:
             found.lost.append(f"the reward of {id}")
         elif reward is not None and decision.reward != reward:
             found.wrong.append(f"decision {id} was given {reward}, and has {decision.reward}")
-    _count(journal, [*stored], found)
+    _relive(journal, stored.values(), found)
     return found
 
 
-def _arms(journal: Journal, number: int, spec: str) -> list[str]:
-    from belated.service.spec import read_spec
+def _tally(journal: Journal, stored: Stored, ledger: Ledger, found: Found) -> Tally:
+    """Add up the events of an experiment; each of them was asked for by somebody, or came of silence."""
+    tally = found.tallies[stored.name] = Tally(stored.spec)
+    for event in journal.events(stored.id):
+        tally.add(event)
+        if event.id is None or event.kind == IMPUTED:
+            continue
+        kind = OBSERVED if event.kind == REPLACED else event.kind
+        if not ledger.knows(Asked(kind, event.id, event.reward if kind == OBSERVED else None)):
+            reward = "" if event.reward is None else f" with {event.reward}"
+            found.wrong.append(f"{event.id} is {event.kind}{reward}, and nobody asked for that")
+    return tally
 
-    added = [event.more()["name"] for event in journal.events(number) if event.kind == "arm-added"]
-    return [*read_spec(spec).arms, *added]
 
-
-def _count(journal: Journal, numbers: list[int], found: Found) -> None:
-    """Nothing is there twice, and the state is what the events make of it."""
-    happened = Counter((event.id, event.kind) for number in numbers for event in journal.events(number) if event.id)
-    found.wrong += [f"{id} is {kind} {times} times" for (id, kind), times in happened.items() if times > 1]
-    for verified in verify(journal):
+def _relive(journal: Journal, stored: Iterable[Stored], found: Found) -> None:
+    """The state is what the events make of it, and its counts are what they add up to."""
+    for verified, each in zip(verify(journal), stored, strict=True):
         found.events += verified.events
         if verified.error is not None:
             found.wrong.append(f"experiment {verified.name}: {verified.error}")
+        else:
+            found.wrong += found.tallies[each.name].differences(to_builtins(experiment_view(restored(journal, each))))

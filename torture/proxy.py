@@ -1,10 +1,10 @@
 """Exactly once, at full size: clients decide and answer through a proxy that cuts, delays and repeats, and retry.
 
     python torture/proxy.py --operations 100000 --seed 1
-    python torture/proxy.py --operations 100000 --seed 1 --db postgresql://postgres@127.0.0.1/test
 
-Afterwards every operation that a client believes done is in the journal once, nothing else is, all counts agree, and
-``belated verify`` is content; else the exit status is 1. ``--control`` sends the same without ids, and must fail.
+Three fifths of it on SQLite, the rest on PostgreSQL with two servers on one database. Afterwards every operation that a
+client believes done is in the journal once, nothing else is, all counts agree, and ``belated verify`` is content. The
+control sends decisions with the same retries and without ids, and must be seen to make some that no client knows of.
 """
 
 from __future__ import annotations
@@ -14,61 +14,97 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "service"))
 
-from bad_proxy import BadProxy, bad_proxy
+import postgres
+from bad_proxy import FAULTS, BadProxy, bad_proxy
 from once import Believed, anomalies, clients_at_work, miscounts, verified, work_without_ids
 from serving import serving
 
-SHOWN = 10
+SHOWN = 5
+FEWEST = 5
+"""Times that each fault must have happened in the test; else it proves nothing."""
+CONTROL = 200
+"""The control does one operation where the test does so many, and not less than 480."""
 
 
-def options() -> argparse.Namespace:
-    """What was asked for on the command line."""
-    parser = argparse.ArgumentParser(description="Exactly once through a bad proxy.")
-    parser.add_argument("--operations", type=int, default=100_000, help="decisions, feedbacks and cancellations")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--clients", type=int, default=32, help="threads")
-    parser.add_argument("--servers", type=int, default=None, help="processes on one database [1; PostgreSQL: 2]")
-    parser.add_argument("--db", default=None, help="an empty database [a SQLite file that is deleted]")
-    parser.add_argument("--control", action="store_true", help="send the same without ids: must fail")
-    return parser.parse_args()
+@dataclass
+class Outcome:
+    """What came of many operations."""
+
+    believed: Believed
+    proxy: BadProxy
+    seconds: float
+    wrong: list[str]
+    """All in which journal, counts and clients differ."""
+    verified: str
+    """What ``belated verify`` has against it."""
+
+    def rare(self) -> list[str]:
+        """Faults that did not happen often enough."""
+        return [name for name in FAULTS if self.proxy.counts[name] < FEWEST]
+
+    def passed(self, control: bool) -> bool:
+        """Whether it went as it should; the control should have made decisions that nobody knows of."""
+        if self.believed.given_up or self.verified:
+            return False
+        if control:
+            return any("no client knows of it" in each for each in self.wrong)
+        return not self.wrong and not self.rare()
 
 
-def main() -> int:
-    """Run, and say what was found; the exit status."""
-    asked = options()
+def play(db: str, operations: int, clients: int, seed: int, *, control: bool) -> Outcome:
+    """So many operations on an empty database."""
     with ExitStack() as stack:
-        db = asked.db or f"{stack.enter_context(tempfile.TemporaryDirectory())}/bandits.db"
-        count = asked.servers or (2 if "://" in db else 1)
-        urls = [stack.enter_context(serving(db)).url for _ in range(count)]
+        urls = [stack.enter_context(serving(db)).url for _ in range(2 if "://" in db else 1)]
         begin = time.perf_counter()
-        with bad_proxy(*urls, seed=asked.seed, longest=0.6) as proxy:
-            play = work_without_ids if asked.control else clients_at_work
-            believed = play(proxy.url, asked.operations, asked.clients, asked.seed, timeout=0.5, retries=40)
+        with bad_proxy(*urls, seed=seed, longest=0.6) as proxy:
+            work = work_without_ids if control else clients_at_work
+            believed = work(proxy.url, operations, clients, seed, timeout=0.5, retries=40)
         seconds = time.perf_counter() - begin
         wrong = [*anomalies(db, believed), *miscounts(urls[-1], believed)]
         done = verified(db)
-    report(asked, believed, proxy, seconds, wrong)
-    print(done.stdout.strip() or done.stderr.strip())
-    return 1 if wrong or believed.given_up or done.returncode else 0
+    return Outcome(believed, proxy, seconds, wrong, done.stderr.strip() or done.stdout if done.returncode else "")
 
 
-def report(asked: argparse.Namespace, believed: Believed, proxy: BadProxy, seconds: float, wrong: list[str]) -> None:
+def report(what: str, outcome: Outcome) -> None:
     """Print what was done and what was found."""
-    faults = {name: count for name, count in sorted(proxy.counts.items()) if name != "none"}
-    print(f"{believed.operations:,} operations by {asked.clients} clients, seed {asked.seed}, in {seconds:.0f} s:")
+    believed, counts = outcome.believed, outcome.proxy.counts
+    print(f"{what}: {believed.operations:,} operations in {outcome.seconds:.0f} s, {len(outcome.wrong):,} anomalies")
     print(
-        f"  {len(believed.arms):,} decisions, {len(believed.rewards):,} feedbacks, {len(believed.cancelled):,} "
+        f"    {len(believed.arms):,} decisions, {len(believed.rewards):,} feedbacks, {len(believed.cancelled):,} "
         f"cancelled, {len(believed.given_up)} given up"
     )
-    print(f"  {sum(proxy.counts.values()):,} requests, {proxy.counts['none']:,} of them undisturbed")
-    print("  " + ", ".join(f"{name} {count:,}" for name, count in faults.items()))
-    print(f"{len(wrong):,} anomalies")
-    for each in wrong[:SHOWN]:
-        print(f"  {each}")
+    print(f"    {sum(counts.values()):,} requests, {counts['none']:,} of them undisturbed")
+    print("    " + ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()) if name != "none"))
+    if outcome.rare():
+        print(f"    fewer than {FEWEST} times: {', '.join(outcome.rare())}")
+    for each in [*filter(None, [outcome.verified]), *outcome.wrong[:SHOWN]]:
+        print(f"    {each}", flush=True)
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--operations", type=int, default=100_000, help="decisions, feedbacks and cancellations")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--clients", type=int, default=32, help="threads")
+    options = parser.parse_args()
+    failed = 0
+    with postgres.server() as url, tempfile.TemporaryDirectory(prefix="belated-proxy-") as folder:
+        for control in (False, True):
+            part = max(options.operations // CONTROL, 480) if control else options.operations
+            shares = {"SQLite": part - part * 2 // 5, "PostgreSQL": part * 2 // 5}
+            for name, share in shares.items():
+                db = postgres.fresh(url) if name == "PostgreSQL" else f"{folder}/{control}.db"
+                outcome = play(db, share, options.clients, options.seed, control=control)
+                report(f"{name}{', control' if control else ''}", outcome)
+                failed += not outcome.passed(control)
+    print("FAILED" if failed else "passed: everything was done once; the control did some twice")
+    return int(failed > 0)
 
 
 if __name__ == "__main__":

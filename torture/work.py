@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
-from ledger import Ledger
+from ledger import Asked, Ledger
 
 from belated.errors import Refused, StorageError
+from belated.journal.events import CANCELLED, DECIDED, OBSERVED
 from belated.journal.journal import Journal
 from belated.journal.schema import make_current
 from belated.journal.sqlite import SQLite
@@ -26,8 +27,13 @@ EXPERIMENTS = {
 }
 SNAPSHOT_EVERY = 40
 
-Task = tuple[Operation, Callable[[Any], None]]
-"""An operation, and what is written down once it is acknowledged."""
+
+class Task(NamedTuple):
+    """An operation, what is written down once it is acknowledged, and what it wants to happen."""
+
+    operation: Operation
+    note: Callable[[Any], None]
+    asked: tuple[Asked, ...] = ()
 
 
 class Small(SQLite):
@@ -115,17 +121,21 @@ class Work:
         rng = self._rng
         tasks = [self._again.pop() for _ in range(min(len(self._again), 4))]
         tasks += [self._task() for _ in range(rng.choice((1, 1, 2, 4, 8)))]
-        told = writer.together([operation for operation, _ in tasks])
+        for task in tasks:
+            self.ledger.asks(task.asked)
+        told = writer.together([task.operation for task in tasks])
         done = True
-        for (operation, note), (result, error) in zip(tasks, told, strict=True):
-            if error is None:
-                note(result)
-            elif isinstance(error, Refused) and error.status == 503:
+        for task, (result, error) in zip(tasks, told, strict=True):
+            if isinstance(error, Refused) and error.status == 503:
                 self.refused += 1
-                self._again.append((operation, note))
+                self._again.append(task)
                 done = False
+                continue
+            if error is None:
+                task.note(result)
             elif not (isinstance(error, Refused) and error.status in (404, 409)):
                 self.ledger.wrong.append(f"an operation was answered with {error!r}")
+            self.ledger.answered(task.asked)
         return done
 
     def _task(self) -> Task:
@@ -133,7 +143,7 @@ class Work:
         rng, ledger = self._rng, self.ledger
         name = rng.choice([*EXPERIMENTS])
         if name not in ledger.experiments:
-            return op.create(name, EXPERIMENTS[name]), lambda _: ledger.experiments.add(name)
+            return Task(op.create(name, EXPERIMENTS[name]), lambda _: ledger.experiments.add(name))
         chance = rng.random()
         pending = [id for id in list(ledger.arms)[-40:] if id not in ledger.rewards and id not in ledger.cancelled]
         if chance < 0.5 or not pending:
@@ -141,12 +151,13 @@ class Work:
         id = rng.choice(pending)
         if chance < 0.85:
             reward = rng.choice((0.0, 0.25, 1.0))
-            return op.feedback(id, reward, None), lambda told: ledger.observed(id, told[1].reward)
+            asked = (Asked(OBSERVED, id, reward),)
+            return Task(op.feedback(id, reward, None), lambda told: ledger.observed(id, told[1].reward), asked)
         if chance < 0.9:
-            return op.cancel(id), lambda _: ledger.was_cancelled(id)
+            return Task(op.cancel(id), lambda _: ledger.was_cancelled(id), (Asked(CANCELLED, id),))
         if chance < 0.93 and "silent" in ledger.experiments:
-            return op.add_arm("silent", f"z{len(ledger.arms)}"), lambda _: None
-        return op.impute("silent"), lambda _: None
+            return Task(op.add_arm("silent", f"z{len(ledger.arms)}"), lambda _: None)
+        return Task(op.impute("silent"), lambda _: None)
 
     def _decide(self, name: str) -> Task:
         self._made += 1
@@ -156,10 +167,11 @@ class Work:
             for experiment, decision in told[0]:
                 self.ledger.decided(decision.event.id, experiment.names[decision.event.arm])
 
-        metadata = "m" * self._rng.choice((0, 0, 20, 3000))
+        size = self._rng.choice((0, 0, 20, 3000))
         count = self._rng.choice((1, 1, 1, 6))
         ids = (id,) if count == 1 else tuple(f"{id}.{number}" for number in range(count))
-        return op.decide(name, ids, 1, {"metadata": metadata or None}), note
+        asked = tuple(Asked(DECIDED, each) for each in ids)
+        return Task(op.decide(name, ids, 1, {"metadata": {"m": "m" * size} if size else None}), note, asked)
 
 
 def started(path: Path, vfs: str | None, kind: type[SQLite] = Small) -> StepWriter | None:

@@ -26,7 +26,11 @@ from belated.experiments import read
 from belated.forms.base import POLICIES
 from belated.panels import ROWS
 from belated.rewards.base import REWARDS
-from belated.service import openapi
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from http_reference import http_page, names_page
+from markdown_tables import table
 
 ROOT = Path(__file__).parent.parent.parent
 ROLE = re.compile(r":\w+:`~?([^`]+)`")
@@ -63,12 +67,6 @@ class Docstrings(griffe.Extension):
 
 
 # ---- what is generated ----
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, [":--"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def parameters(cls: Any) -> str:
@@ -147,54 +145,6 @@ def command_help(arguments: str | None) -> str:
     return "```text\n" + "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n```"
 
 
-def http_page() -> str:
-    """Return every route of the service: who may, what it takes, what it gives."""
-    document = openapi.document()
-    schemas = document["components"]["schemas"]
-    rows, parts = [], []
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            route = f"{method.upper()} {path}"
-            rows.append([f"`{route}`", operation["summary"], operation.get("x-role", "everybody")])
-            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-            if body:
-                name = body["$ref"].rpartition("/")[2]
-                parts += [f"### {route}", _fields(schemas[name])]
-    return "\n\n".join([table(["route", "", "least role"], rows), "## Bodies", *parts])
-
-
-def _fields(schema: Any) -> str:
-    rows = [
-        [f"`{name}`", _kind(given), "yes" if name in schema.get("required", ()) else ""]
-        for name, given in schema["properties"].items()
-    ]
-    return table(["key", "what it may be", "must be given"], rows)
-
-
-def _kind(given: Any) -> str:
-    if "anyOf" in given:
-        return " or ".join(_kind(each) for each in given["anyOf"] if each.get("type") != "null")
-    if "$ref" in given:
-        name = given["$ref"].rpartition("/")[2]
-        return '`{"name": ...}` and its [parameters](policies.md)' if name == "Policy" else f"an object, {name}"
-    kind = {"array": "a list", "object": "an object", "string": "a text"}.get(given.get("type"), given.get("type", ""))
-    ends = [
-        f"{word} {given[key]:,}"
-        for key, word in (
-            ("minimum", "from"),
-            ("exclusiveMinimum", "above"),
-            ("maximum", "to"),
-            ("minLength", "from"),
-            ("maxLength", "to"),
-            ("minItems", "from"),
-            ("maxItems", "to"),
-        )
-        if key in given
-    ]
-    unit = {"string": " characters", "array": " items"}.get(given.get("type"), "")
-    return f"{kind}, {' '.join(ends)}{unit}" if ends else kind
-
-
 def root_file(name: str) -> str:
     """Return a page of the project's root, its links as seen from the documentation."""
     return (ROOT / name).read_text().replace("](docs/", "](")
@@ -211,6 +161,7 @@ def generated(match: re.Match[str]) -> str:
         "tests": lambda: kinds_page(TESTS),
         "rows": lambda: kinds_page(ROWS),
         "http": http_page,
+        "names": names_page,
         "file": lambda: root_file(match[2]),
         "help": lambda: command_help(match[2]),
     }

@@ -79,6 +79,10 @@ class StateError(BelatedError, ValueError):
     """A saved bandit or result cannot be restored."""
 
 
+class OtherVersion(StateError):
+    """A saved state was made by other code, and says nothing to this."""
+
+
 class NotReproducible(BelatedError):
     """A result cannot be run again from its manifest alone."""
 
@@ -88,12 +92,24 @@ class FigureNotSaved(BelatedError, OSError):
 
 
 class Refused(BelatedError):
-    """The service refused a request: the HTTP status, a short name of the kind, and what to do."""
+    """The service refused a request: the HTTP status, a short name of the kind, what to do; and the experiment, where a
+    feedback is refused that belongs to one."""
 
-    def __init__(self, status: int, kind: str, message: str) -> None:
+    def __init__(self, status: int, kind: str, message: str, experiment: str | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.kind = kind
+        self.experiment = experiment
+
+
+def no_storage() -> Refused:
+    """The service cannot read or write now. Where its database is, and what is wrong with it, is for the log alone."""
+    return Refused(
+        503,
+        "storage",
+        "the storage cannot be used now, and the server's log says why. Send the same request again: with an id it "
+        "counts once.",
+    )
 
 
 class ServiceUnavailable(BelatedError, ConnectionError):

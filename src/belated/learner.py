@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.errors import InvalidParameter, StateError
+from belated.errors import InvalidParameter, OtherVersion, StateError
 from belated.forms import calls
 from belated.forms.base import Policy, check_registered
 from belated.forms.state import State, allocate
@@ -123,7 +123,7 @@ class Learner:
         size = int.from_bytes(whole[:4], "little")
         head = json.loads(whole[4 : 4 + size])
         if head["code"] != source_hash():
-            raise StateError("the saved state is of other code; play the events again instead.")
+            raise OtherVersion("the saved state is of other code; play the events again instead.")
         self._start(head["arms"])
         self.decisions = head["decisions"]
         place = 4 + size

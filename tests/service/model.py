@@ -36,11 +36,11 @@ class Model:
         """The decisions of an experiment."""
         return [self.made[id] for id in self.order[name]]
 
-    def impute(self, time: int) -> int:
-        """Silence becomes an answer where its time has come; how often it did."""
+    def impute(self, name: str, time: int) -> int:
+        """Silence becomes an answer in an experiment where its time has come; how often it did."""
         found = 0
-        for each in self.made.values():
-            rule = self.silence[each.experiment]
+        rule = self.silence[name]
+        for each in self.of(name):
             if each.status == PENDING and rule is not None and each.deadline is not None and each.deadline <= time:
                 each.status, each.reward = IMPUTED, rule[1]
                 found += 1

@@ -95,6 +95,39 @@ def test_many_decisions_take_several_requests(client: Client) -> None:
     assert client.observe_many({}) == 0
 
 
+@pytest.mark.parametrize("first", [None, 1, 500, 1000, 1001, 2000, 2500])
+def test_another_number_under_the_same_id_is_another_request(client: Client, first: Any) -> None:
+    id = uuid.uuid4().hex
+    made = client.choose(first, id=id)
+    decisions = client.decisions
+    for other in (None, 1, 500, 1000, 1001, 1500, 2000, 2500, 3000):
+        if other != first:
+            with pytest.raises(Refused, match="belongs to another request") as refused:
+                client.choose(other, id=id)
+            assert (refused.value.status, refused.value.kind) == (409, "id-in-use")
+    assert client.choose(first, id=id) == made
+    assert client.decisions == decisions
+
+
+def test_the_longest_ids_of_several_decisions(client: Client) -> None:
+    id = uuid.uuid4().hex * 4
+    assert len(id) == 128
+    made = client.choose(1000, id=id)
+    last = made[999].id
+    assert last == f"{id}.999"
+    assert client.decision(last).status == "pending"
+    client.observe(last, 1.0)
+    assert client.observe_many({made[998].id: 1.0}) == 1
+    client.cancel(made[997].id)
+    assert client.pending == 997
+    with pytest.raises(InvalidParameter, match="1 to 112 characters"):
+        client.choose(1001, id=id)
+    assert len(client.choose(1001, id=id[:112])) == 1001
+    for nobody in ("x" * 132, "x" * 133):
+        with pytest.raises(UnknownDecision):
+            client.observe(nobody, 1.0)
+
+
 @pytest.mark.parametrize("n", [-1, 1.5, True, "3"])
 def test_how_many_is_a_whole_number(client: Client, n: Any) -> None:
     with pytest.raises(InvalidParameter, match="whole number"):
@@ -121,7 +154,7 @@ def test_an_id_of_ones_own(client: Client) -> None:
     assert client.decisions == len(odd)
 
 
-@pytest.mark.parametrize("id", ["", "a/b", "a\nb", "..", "x" * 129, 3, "\ud800"])
+@pytest.mark.parametrize("id", ["", "a/b", "a\nb", "ab\n", "..", "..\n", "x" * 129, 3, "\ud800"])
 def test_an_id_that_cannot_be_one(client: Client, id: Any) -> None:
     with pytest.raises(InvalidParameter, match="1 to 128 characters"):
         client.choose(id=id)

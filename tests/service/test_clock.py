@@ -116,12 +116,13 @@ def test_times_in_the_journal_never_go_back(silent: Service, clock: Clock) -> No
     assert len(times) == 1 + 2 * len(JUMPS)
 
 
-def test_a_deadline_is_the_decision_s_time_and_silence(silent: Service, clock: Clock) -> None:
-    silent.decide("early")
-    clock.time -= 5 * HOUR
-    silent.decide("back")
-    for event in silent.events():
-        assert event.deadline == event.at + HOUR
+def test_a_deadline_is_the_clock_s_time_and_silence(silent: Service, clock: Clock) -> None:
+    times = []
+    for jump in (0, -5 * HOUR, HOUR):
+        clock.time += jump
+        silent.decide(f"after {jump}")
+        times.append(clock.time)
+    assert [event.deadline for event in silent.events()] == [time + HOUR for time in times]
 
 
 def test_a_restart_does_not_move_a_deadline(silent: Service, clock: Clock) -> None:
@@ -161,15 +162,43 @@ def test_a_jump_back_does_not_impute_twice(silent: Service, clock: Clock) -> Non
     assert kinds(silent, "one") == [DECIDED, IMPUTED]
 
 
-def test_a_jump_back_waits_for_the_deadline(silent: Service, clock: Clock) -> None:
-    silent.decide("one")
-    clock.time -= 10 * HOUR
-    silent.decide("two")
+def test_one_wrong_reading_of_the_clock_moves_no_other_deadline(silent: Service, clock: Clock) -> None:
+    year = 365 * 24 * HOUR
+    silent.decide("right")
+    clock.time += year
+    silent.decide("wrong")
+    assert silent.do(op.impute("x")) == 1
+    clock.time -= year
+    silent.decide("right again")
     assert silent.do(op.impute("x")) == 0
-    clock.time += 11 * HOUR - 1
+    silent.restart()
+    clock.time += HOUR - 1
     assert silent.do(op.impute("x")) == 0
     clock.time += 1
-    assert silent.do(op.impute("x")) == 2
+    assert silent.do(op.impute("x")) == 1
+    assert kinds(silent, "right again") == [DECIDED, IMPUTED]
+    assert kinds(silent, "wrong") == [DECIDED]
+
+
+def test_the_longest_silence_first_and_none_left_out(
+    silent: Service, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More are due than are imputed at a time, with equal deadlines and in another order than they were decided."""
+    monkeypatch.setattr(op, "IMPUTED_AT_A_TIME", 2)
+    for number in range(7):
+        silent.decide(f"{number}a", f"{number}b", f"{number}c")
+        clock.time += SECOND if number % 3 else -5 * SECOND
+    silent.do(op.feedback("3b", 1.0, None))
+    clock.time += 2 * HOUR
+    silent.decide("late")
+    counts = []
+    while counts[-1:] != [0]:
+        counts.append(silent.do(op.impute("x")))
+        if len(counts) == 4:
+            silent.restart()
+    assert sum(counts) == 20
+    assert [event.kind for event in silent.events()].count(IMPUTED) == 20
+    assert kinds(silent, "late") == [DECIDED]
 
 
 def test_the_true_answer_counts_after_any_jump(silent: Service, clock: Clock) -> None:

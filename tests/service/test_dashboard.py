@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -17,9 +18,13 @@ from watching import boxes, chromium, watching
 
 from belated.figures import COLOURS
 from belated.journal.journal import open_journal
-from belated.service.dashboard.render import ASSETS, asset
+from belated.service.dashboard.charts import ages_chart, delays_chart
+from belated.service.dashboard.contents import Ages
+from belated.service.dashboard.render import ASSETS, asset, rendered
+from belated.service.dashboard.shares import EDGES
 from belated.service.demo.past import make_history
 from belated.service.keys import make_key, revoke_key
+from belated.service.messages import CurveAnswer, DelaysAnswer
 
 PAGES = ["/", "/experiments/checkout", "/experiments/newsletter", "/experiments/front-page"]
 HTML = {"Accept": "text/html"}
@@ -153,6 +158,109 @@ def test_pages_are_whole_without_scripts(browser: Browser, demo: Server) -> None
         assert seen.page.locator("noscript").count() == 1
 
 
+LETTERS = """
+() => [...document.querySelectorAll('svg.chart')].flatMap(chart => {
+  const card = chart.closest('.card').getBoundingClientRect();
+  return [...chart.querySelectorAll('text, .label div')].filter(one => one.getClientRects().length).map(one => {
+    const box = one.getBoundingClientRect();
+    return {chart: chart.getAttribute('class'), text: one.textContent, axis: one.matches('.tick, .value'),
+            size: parseFloat(getComputedStyle(one).fontSize) * chart.getScreenCTM().a,
+            left: box.left - card.left, right: card.right - box.right, box: box.toJSON()};
+  });
+})
+"""
+ENDS = """
+() => [...document.querySelectorAll('svg.chart')].flatMap(chart => {
+  const room = chart.closest('.drawing').getBoundingClientRect();
+  const wanted = '.grid, .axis, .bar, .area, .interval, .cap, .line, .bracket, .mean, .gone';
+  return [...chart.querySelectorAll(wanted)].map(one => one.getBoundingClientRect())
+    .filter(box => box.left < room.left - 1 || box.right > room.right + 1).map(box => box.toJSON());
+})
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [380, 768, 1000, 1040, 1440])
+def test_charts_are_legible_and_whole(browser: Browser, demo: Server, width: int, scheme: Any) -> None:
+    for path in PAGES[1:]:
+        viewport = {"width": width, "height": 900}
+        with watching(browser, demo.url, path, viewport=viewport, color_scheme=scheme) as seen:
+            seen.keep(f"{path.rpartition('/')[2]}-{width}-{scheme}")
+            letters = seen.page.evaluate(LETTERS)
+            assert len(letters) > 25
+            assert [each for each in letters if each["size"] < 10.0] == []
+            assert [each for each in letters if min(each["left"], each["right"]) < 0.0] == []
+            assert seen.page.evaluate(ENDS) == []
+            cut = "[...document.querySelectorAll('.drawing')].filter(one => one.scrollWidth > one.clientWidth).length"
+            assert seen.page.evaluate(cut) == 0
+            assert overlapping([each for each in letters if each["axis"]]) == []
+
+
+def overlapping(letters: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Labels of an axis that cover each other."""
+    return [
+        (one["text"], other["text"])
+        for place, one in enumerate(letters)
+        for other in letters[:place]
+        if one["chart"] == other["chart"]
+        and one["box"]["left"] < other["box"]["right"]
+        and other["box"]["left"] < one["box"]["right"]
+        and one["box"]["top"] + 3 < other["box"]["bottom"]
+        and other["box"]["top"] + 3 < one["box"]["bottom"]
+    ]
+
+
+def test_many_labels_make_room_for_each_other(browser: Browser, demo: Server) -> None:
+    """Ages and delays over all there is, from a millisecond to years."""
+    ages = Ages("2026-01-01T00:00:00.000000Z", list(EDGES), [12_345] * len(EDGES), 1e8)
+    times = [0.001 * 10**power for power in range(12)]
+    curve = CurveAnswer("a", 12, 0, times, [(n + 1) / 12 for n in range(12)], [None] * 12, [None] * 12)
+    drawn = [ages_chart(ages), delays_chart(DelaysAnswer("e", ages.at, 12, [curve]), {0: 0})]
+    inner = "".join(f'<section class="card"><div class="drawing">{each}</div></section>' for each in drawn)
+    for width in (380, 480, 640, 1040, 1440):
+        with watching(browser, demo.url, "/login", viewport={"width": width, "height": 900}) as seen:
+            page = f"document.querySelector('main').innerHTML = {json.dumps(f'<div class=grid>{inner}</div>')}"
+            seen.page.evaluate(page)
+            letters = [each for each in seen.page.evaluate(LETTERS) if each["axis"]]
+            assert len(letters) >= 4 + 5 + 5 + 5 + 5
+            assert overlapping(letters) == []
+            seen.keep(f"labels-{width}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_damaged_experiments_are_seen_at_once(browser: Browser, demo: Server, scheme: Any) -> None:
+    names = ["checkout", "W" * 64]
+    whole = rendered("index.html", experiments=[], damaged=names, base=demo.url, keyed=False)
+    inner = whole.partition("<main")[2].partition(">")[2].partition("</main>")[0]
+    for width in (380, 1040):
+        viewport = {"width": width, "height": 500}
+        with watching(browser, demo.url, "/login", viewport=viewport, color_scheme=scheme) as seen:
+            seen.page.evaluate(f"document.querySelector('main').innerHTML = {json.dumps(inner)}")
+            seen.keep(f"damaged-{width}-{scheme}")
+            notice = seen.page.get_by_role("alert")
+            assert all(name in notice.inner_text() for name in names)
+            ground, other, letters, strong = notice.evaluate(
+                "one => { const of = (each, key) => getComputedStyle(each)[key];"
+                " return [of(one, 'backgroundColor'), of(document.body, 'backgroundColor'), of(one, 'color'),"
+                " of(one.querySelector('strong'), 'color')] }"
+            )
+            assert ground != other
+            assert min(contrast(letters, ground), contrast(strong, ground)) >= 4.5
+            assert seen.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours, as WCAG has it."""
+
+    def light(colour: str) -> float:
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
 @pytest.mark.parametrize("width", [390, 1400])
 def test_nothing_is_wider_than_the_window(browser: Browser, demo: Server, width: int) -> None:
     for path in PAGES:
@@ -263,6 +371,8 @@ def test_hostile_names_are_shown_as_text(browser: Browser, empty: Server) -> Non
                 assert seen.page.locator("img:not(.brand img), i, b, [onclick], [onerror]").count() == 0
                 assert seen.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
         with watching(browser, empty.url, "/experiments/hostile") as seen:
+            letters = seen.page.evaluate(LETTERS)
+            assert [each for each in letters if min(each["left"], each["right"]) < 0.0] == []
             titles = seen.page.locator("#arms tbody .armname > span").evaluate_all("all => all.map(one => one.title)")
             assert titles == HOSTILE
             assert {HOSTILE[0], HOSTILE[1], HOSTILE[3]} <= set(seen.page.locator("#arms .armname").all_inner_texts())
@@ -363,6 +473,9 @@ def test_login_opens_the_pages_and_nothing_else(browser: Browser, tmp_path: Path
             assert page.evaluate("document.cookie") == ""
             ticket = {"Cookie": f"{cookie['name']}={cookie['value']}"}
             assert http.get("/experiments.json", headers=ticket).status_code == 200
+            links = page.locator("footer a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+            assert len(links) == 2
+            assert [http.get(link, headers=ticket).status_code for link in links] == [200] * len(links)
             for path in ("/v1/experiments", "/v1/experiments/colours", "/metrics"):
                 assert http.get(path, headers=ticket).status_code == 401
             assert http.post("/v1/experiments/colours/decisions", headers=ticket).status_code == 401

@@ -293,6 +293,16 @@ DAMAGES = {
     "another kind": run("UPDATE belated_events SET kind = 'odd' WHERE seq = 9"),
     "another id": run("UPDATE belated_events SET id = 'nobody' WHERE seq = 13"),
     "an arm's name": run("UPDATE belated_events SET extra = '{' WHERE kind = 'arm-added'"),
+    "what is beside a decision": run("UPDATE belated_events SET extra = '{not json' WHERE seq = 5"),
+    "a list beside a decision": run("UPDATE belated_events SET extra = '[1]' WHERE seq = 5"),
+    "an odd time of an answer": run('UPDATE belated_events SET extra = \'{"observed_at":"x"}\' WHERE seq = 13'),
+    "a time after all times": run("UPDATE belated_events SET extra = '{\"observed_at\":9e18}' WHERE seq = 13"),
+    "a decision's id": run(
+        "UPDATE belated_events SET id = id || '/' WHERE seq = (SELECT MAX(seq) FROM belated_events)"
+    ),
+    "a deadline": run("UPDATE belated_events SET deadline = deadline + 1000000000000 WHERE seq = 5"),
+    "no deadline": run("UPDATE belated_events SET deadline = NULL WHERE seq = 5"),
+    "an answer's deadline": run("UPDATE belated_events SET deadline = at WHERE seq = 13"),
     "a seed": run("UPDATE belated_experiments SET spec = REPLACE(spec, '\"seed\":3', '\"seed\":4')"),
     "a spec": run("UPDATE belated_experiments SET spec = '{'"),
     "a policy": run("UPDATE belated_experiments SET spec = REPLACE(spec, 'UCB', 'Nothing')"),

@@ -139,14 +139,19 @@ def add_a_column(database: Database) -> None:
     database.execute("UPDATE belated_experiments SET owner = 'nobody'")
 
 
-@pytest.fixture
-def version2(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later belated, with one schema more."""
+def later(monkeypatch: pytest.MonkeyPatch, migration: schema.Migration) -> None:
+    """A belated with one schema more than this."""
+    monkeypatch.setitem(schema.MIGRATIONS, schema.VERSION, migration)
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
-    monkeypatch.setitem(schema.MIGRATIONS, schema.VERSION - 1, add_a_column)
 
 
-def test_an_older_schema_is_brought_up_to_date(db: str, version2: None) -> None:
+@pytest.fixture
+def next_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later belated, with one schema more."""
+    later(monkeypatch, add_a_column)
+
+
+def test_an_older_schema_is_brought_up_to_date(db: str, next_version: None) -> None:
     with pytest.MonkeyPatch.context() as before:
         before.setattr(schema, "VERSION", schema.VERSION - 1)
         make_some(db)
@@ -165,15 +170,14 @@ def test_a_copy_is_made_before_an_upgrade(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "bandits.db"
     make_some(str(path))
     before = contents(str(path))
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, add_a_column)
+    later(monkeypatch, add_a_column)
     database = SQLite(str(path))
     copy = make_current(database)
     database.close()
     assert copy is not None
-    assert copy.startswith(f"{path}.schema1.")
+    assert copy.startswith(f"{path}.schema{schema.VERSION - 1}.")
     assert contents(copy) == before
-    monkeypatch.setattr(schema, "VERSION", 1)
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION - 1)
     journal = open_journal(copy)  # the older belated can go on with it
     assert [each.error for each in verify(journal)] == [None, None]
     journal.close()
@@ -183,8 +187,7 @@ def test_without_a_copy_there_is_no_upgrade(tmp_path: Path, monkeypatch: pytest.
     path = tmp_path / "bandits.db"
     make_some(str(path))
     before = contents(str(path))
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, add_a_column)
+    later(monkeypatch, add_a_column)
     monkeypatch.setattr("belated.journal.sqlite.time.strftime", lambda *_: "../no/such/folder")
     with pytest.raises(StorageError):
         open_journal(str(path))
@@ -200,8 +203,7 @@ def test_an_upgrade_that_fails_half_way_changes_nothing(db: str, monkeypatch: py
         database.execute("DELETE FROM belated_events")
         raise RuntimeError("half-way")
 
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, half)
+    later(monkeypatch, half)
     with pytest.raises(RuntimeError, match="half-way"):
         open_journal(db)
     assert contents(db) == before
@@ -210,8 +212,7 @@ def test_an_upgrade_that_fails_half_way_changes_nothing(db: str, monkeypatch: py
 def test_a_process_that_waits_for_the_upgrade_makes_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bandits.db"
     make_some(str(path))
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, add_a_column)
+    later(monkeypatch, add_a_column)
     errors: list[BaseException] = []
     barrier = threading.Barrier(4)
 
@@ -295,6 +296,9 @@ def test_a_file_of_schema_1_is_opened_and_verified(tmp_path: Path) -> None:
     shutil.copy(SCHEMA1, path)
     assert apsw.Connection(str(path)).execute("SELECT value FROM belated_meta WHERE name = 'schema'").get == "1"
     journal = open_journal(str(path))
+    assert version_of(journal.database) == schema.VERSION
+    (copy,) = tmp_path.glob("*.schema1.*.backup")
+    assert apsw.Connection(str(copy)).execute("SELECT value FROM belated_meta WHERE name = 'schema'").get == "1"
     found = verify(journal)
     assert [(each.name, each.events, each.error) for each in found] == [("plain", 10, None), ("silent", 15, None)]
     decided = journal.of_decisions(["silent2"])["silent2"]
@@ -315,7 +319,7 @@ def test_the_same_is_so_on_postgresql(postgres: str) -> None:
     db = fresh(postgres)
     make_some(db)
     with psycopg.connect(db) as connection:
-        assert connection.execute("SELECT value FROM belated_meta WHERE name = 'schema'").fetchall() == [("1",)]
+        assert connection.execute("SELECT value FROM belated_meta WHERE name = 'schema'").fetchall() == [(str(schema.VERSION),)]
     journal = open_journal(db)
     assert [(each.name, each.events, each.error) for each in verify(journal)] == [
         ("plain", 10, None),

@@ -27,24 +27,26 @@ def test_no_check_fails(db: str) -> None:
 
 
 BROKEN = {
-    "an undocumented status": (
-        "import belated.service.handlers as h, belated.service.messages as m\n"
-        "h.StateAnswer = lambda state: {'status': 7}\n"
+    "Undocumented status code": (
+        "import belated.service.handlers as h\n"
+        "json = h._json\n"
+        "h._json = lambda value, status=200: json(value, 202 if isinstance(value, h.StateAnswer) else status)\n"
     ),
-    "a handler that fails": (
-        "import belated.service.keys as k\nimport belated.service.views as v\nv.shown = lambda at: None\n"
-    ),
+    "Response violates schema": ("import belated.service.handlers as h\nh.StateAnswer = lambda state: {'status': 7}\n"),
+    "Server error": "import belated.service.handlers as h\nh.delay_curves = None\n",
 }
+"""What schemathesis calls a defect, and a server that has it."""
 
 
 @pytest.mark.parametrize("defect", BROKEN)
 def test_the_control_is_seen(defect: str, tmp_path: Path) -> None:
-    """A server with a defect is found out."""
+    """A server with a defect is found out, and for this defect."""
     (tmp_path / "sitecustomize.py").write_text(BROKEN[defect], encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     ended = fuzz(str(tmp_path / "bandits.db"), 100, PYTHONPATH=path)
     assert ended.returncode != 0
     assert "FAILURES" in ended.stderr
+    assert defect in ended.stderr
 
 
 def test_the_document_is_served_to_everybody(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_wrong_files_are_errors(tmp_path: Path, text: str, said: str) -> None:
     [
         ({"BELATED_PORT": "80 "}, "BELATED_PORT is '80 '; give a number"),
         ({"BELATED_PORT": "-1"}, "BELATED_PORT is '-1'"),
-        ({"BELATED_PORT": "99999"}, "port is 99999"),
+        ({"BELATED_PORT": "99999"}, "BELATED_PORT is '99999'"),
         ({"BELATED_LOG": "LOUD"}, "log is 'LOUD'"),
         ({"BELATED_DB": ""}, "db is empty"),
         ({"BELATED_CONFIG": "/nowhere.toml"}, "/nowhere.toml cannot be read"),

@@ -123,9 +123,16 @@ def test_the_id_of_many_decisions_is_that_of_the_whole_call() -> None:
     assert isinstance(error, ServiceUnavailable)
     assert error.id == "mine"
     assert [json.loads(each.body or b"") for each in calls] == [
-        {"id": "mine.0", "count": 1000},
-        {"id": "mine.1", "count": 500},
+        {"id": "mine", "count": 1000, "of": 1500},
+        {"id": "mine.1000", "count": 500, "of": 1500},
     ]
+
+
+def test_what_one_request_can_make_is_no_part_of_more() -> None:
+    answer = reply(201, {"decisions": [{"id": str(n), "arm": "red"} for n in range(1000)]})
+    made, calls, _ = play(verbs().choose_many(1000, "mine", None, None), answer)
+    assert len(made) == 1000
+    assert [json.loads(each.body or b"") for each in calls] == [{"id": "mine", "count": 1000}]
 
 
 @pytest.mark.parametrize(

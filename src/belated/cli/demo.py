@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from belated.cli.console import guarded, note
+from belated.cli.serve import needed
 
 
 def command(
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
+    port: Annotated[str, typer.Option(metavar="N", help="The port; 0 takes a free one.")] = "8000",
     db: Annotated[
         str | None,
         typer.Option(metavar="PATH|URL", help="Where to keep it. [default: a temporary file]", show_default=False),
@@ -23,12 +24,10 @@ def command(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
 ) -> None:
     """Serve simulated traffic until Ctrl-C."""
-    with guarded(), tempfile.TemporaryDirectory(prefix="belated-demo-") as folder:
-        from belated.cli.serve import needed
-
-        needed()  # or an error with the install line
+    with guarded(), needed(), tempfile.TemporaryDirectory(prefix="belated-demo-") as folder:
+        from belated.journal.database import without_password
         from belated.service.demo import run_demo
-        from belated.service.settings import Settings
+        from belated.service.settings import Settings, port_of
 
         def listening(address: str) -> None:
             note(f"the demo is at {address}; Ctrl-C ends it.", stderr=True)
@@ -37,8 +36,10 @@ def command(
 
                 webbrowser.open(address)
 
-        note(f"simulating {'three experiments' if db is None else f'three experiments in {db}'} ...", stderr=True)
-        run_demo(Settings(db or str(Path(folder) / "demo.db"), "127.0.0.1", port, "warning"), seed, listening)
+        number = port_of(port)
+        where = "" if db is None else f" in {without_password(db)}"
+        note(f"simulating three experiments{where} ...", stderr=True)
+        run_demo(Settings(db or str(Path(folder) / "demo.db"), "127.0.0.1", number, "warning"), seed, listening)
 
 
 def _has_screen() -> bool:

@@ -120,7 +120,7 @@ def _help(first: str, *rest: str) -> str:
 EXITS = "Exit status: 0 fine, 2 a mistake in file or options, 130 interrupted."
 
 APP = _help(
-    "Bandits whose feedback comes late, or never: simulate them from a file.",
+    "Bandits whose feedback comes late, or never: simulate them, or run them.",
     "A file says what is played: a problem (arms with rewards and delays) and\npolicies.",
     toml(MINIMAL),
     "Save this as first.toml, and play it:",
@@ -130,6 +130,8 @@ APP = _help(
     "Regret against a delay, a gap, ...: [bold]belated sweep --help[/bold]\n"
     "What theory guarantees: [bold]belated bounds --help[/bold]\n"
     "The paper's figures and claims: [bold]belated reproduce --help[/bold]",
+    "On real traffic, behind HTTP, with a dashboard: [bold]belated serve --help[/bold]\n"
+    "To look around there, with traffic that is simulated: [bold]belated demo[/bold]",
 )
 
 BOUNDS = _help(

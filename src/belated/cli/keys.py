@@ -43,13 +43,19 @@ def listing(db: Db = None) -> None:
         from belated.service.clock import shown
         from belated.service.settings import settings
 
-        with closing(open_journal(settings({"db": db}).db, make=False)) as journal:
+        with closing(open_journal(settings({"db": db}).db, make=False, read_only=True)) as journal:
             found = journal.all_keys()
-        for _, name, role, created, revoked in found:
-            end = f", revoked {shown(revoked)}" if revoked is not None else ""
-            note(f"{name}: {role}, made {shown(created)}{end}")
         if not found:
             note("there are no keys: whoever reaches the server may do everything.")
+            return
+        rows = [
+            (name, role, shown(created), shown(revoked) if revoked is not None else "")
+            for _, name, role, created, revoked in found
+        ]
+        lines = [("name", "role", "made", "revoked"), *rows]
+        widths = [max(len(line[column]) for line in lines) for column in range(4)]
+        for line in lines:
+            note("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 @app.command("revoke")

@@ -19,7 +19,7 @@ Host = Annotated[
     str | None, typer.Option(metavar="HOST", help="Where to listen. [default: 127.0.0.1]", show_default=False)
 ]
 Port = Annotated[
-    int | None, typer.Option(metavar="N", help="The port; 0 takes a free one. [default: 8000]", show_default=False)
+    str | None, typer.Option(metavar="N", help="The port; 0 takes a free one. [default: 8000]", show_default=False)
 ]
 
 
@@ -58,4 +58,7 @@ def needed() -> Iterator[None]:
     except MissingComponent:
         raise
     except ImportError as error:
-        raise MissingComponent(f"the service needs more parts: pip install 'belated[service]' ({error})") from None
+        raise MissingComponent(
+            "the service needs more parts: pip install 'belated[service]', or in a checkout pip install '.[service]' "
+            f"({error})"
+        ) from None

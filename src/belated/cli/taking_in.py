@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from belated.cli.console import guarded, note
+from belated.cli.numbers import many
 from belated.cli.serve import Db, needed
 
 
@@ -22,5 +23,11 @@ def command(
         from belated.service.settings import settings
 
         with closing(open_journal(settings({"db": db}).db)) as journal:
+            known = {stored.name for stored in journal.experiments()}
             name, new = take_in(journal, file)
-        note(f"{name}: {new:,} events taken in." if new else f"{name}: everything was there already.")
+        if new:
+            note(f"{name}: {many(new, 'event')} taken in.")
+        elif name not in known:
+            note(f"{name}: made; the export has no events.")
+        else:
+            note(f"{name}: everything was there already.")

@@ -7,6 +7,7 @@ from contextlib import closing
 import typer
 
 from belated.cli.console import guarded, note
+from belated.cli.numbers import many
 from belated.cli.serve import Db, needed
 
 DAMAGED = 1
@@ -20,10 +21,10 @@ def command(db: Db = None) -> None:
         from belated.service.settings import settings
         from belated.service.verify import verify
 
-        with closing(open_journal(settings({"db": db}).db, make=False)) as journal:
+        with closing(open_journal(settings({"db": db}).db, make=False, read_only=True)) as journal:
             found = verify(journal)
         for each in found:
-            text = f"{each.name}: {each.events:,} events, {each.decisions:,} decisions"
+            text = f"{each.name}: {many(each.events, 'event')}, {many(each.decisions, 'decision')}"
             if each.error is None:
                 note(f"{text}: as it should be")
             else:

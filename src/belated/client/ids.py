@@ -15,8 +15,10 @@ from belated.errors import InvalidParameter, UnknownDecision
 
 LONGEST = 128
 """Characters of an id."""
+LONGEST_KNOWN = 132
+"""Of a decision that was made: one of several has the id that was given, a dot and a number up to 999."""
 
-_TEXT = re.compile(r"(?!\.\.?$)[^\x00-\x1f\x7f/\ud800-\udfff]{1,128}")
+_TEXT = re.compile(r"(?!\.\.?$)[^\x00-\x1f\x7f/\ud800-\udfff]+")
 
 
 def new_id() -> str:
@@ -47,7 +49,7 @@ def known_id(experiment: str | None, id: Any) -> str:
     """The id of a decision that was made. Numbers are those of a bandit that moved to the experiment."""
     if isinstance(id, int | np.integer) and not isinstance(id, bool) and experiment is not None and id >= 0:
         return f"{experiment}.{id}"
-    if not isinstance(id, str) or not _TEXT.fullmatch(id):
+    if not isinstance(id, str) or not _TEXT.fullmatch(id) or len(id) > LONGEST_KNOWN:
         raise UnknownDecision(f"there is no decision {id!r}. Give the id of a decision that choose() returned.")
     return id
 

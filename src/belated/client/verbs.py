@@ -25,7 +25,7 @@ AT_A_TIME = 1_000
 """Decisions, or feedbacks, of one request."""
 
 LONGEST_ENDING = 16
-"""Characters that the ids of several decisions have behind the id of the call."""
+"""Characters that the ids of several requests have behind the id of the call."""
 
 T = TypeVar("T")
 
@@ -79,11 +79,13 @@ class Verbs:
 
     def choose_many(self, n: int, id: str | None, unit: str | None, metadata: Any) -> Talk[list[Decision[str]]]:
         """Several decisions, in as many requests as are needed."""
-        count, chosen = checked_count(n), new_id() if id is None else checked_id(id, LONGEST_ENDING)
+        count = checked_count(n)
+        total = count if count > AT_A_TIME else None  # so that another n is seen to be another request
+        chosen = new_id() if id is None else checked_id(id, LONGEST_ENDING if total is not None else 0)
         made: list[Decision[str]] = []
         for first in range(0, count, AT_A_TIME):
-            asked = {"unit": unit, "metadata": metadata, "count": min(AT_A_TIME, count - first)}
-            own = chosen if count <= AT_A_TIME else f"{chosen}.{first // AT_A_TIME}"
+            asked = {"unit": unit, "metadata": metadata, "count": min(AT_A_TIME, count - first), "of": total}
+            own = f"{chosen}.{first}" if first else chosen
             made += yield from self._decide(own, asked, decisions, chosen)
         return made
 

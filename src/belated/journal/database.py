@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
+from urllib.parse import unquote
 
 from belated.errors import StorageError
 
@@ -21,6 +22,7 @@ class Database(ABC):
     whole = "INTEGER"
     several_writers = False
     """Whether another process may write at the same time, to another experiment."""
+    _unchanging = False
 
     @abstractmethod
     def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
@@ -76,6 +78,25 @@ class Database(ABC):
     def close(self) -> None:
         """End the connection."""
 
+    @abstractmethod
+    def begin_reading(self) -> None:
+        """Begin a transaction that only reads, and sees what is there now, whatever others write meanwhile."""
+
+    @contextmanager
+    def unchanging(self) -> Iterator[None]:
+        """All that is read within is of one moment; within another such context, of that one's."""
+        if self._unchanging:
+            yield
+            return
+        self.begin_reading()
+        self._unchanging = True
+        try:
+            yield
+        finally:
+            self._unchanging = False
+            with suppress(StorageError):  # nothing was written
+                self.rollback()
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """A transaction: committed, or on an error rolled back."""
@@ -94,5 +115,17 @@ def without_password(url: str) -> str:
 
     >>> without_password("postgresql://me:secret@host/db")
     'postgresql://me:***@host/db'
+    >>> without_password("postgresql://host/db?user=me&password=secret")
+    'postgresql://host/db?user=me&password=***'
     """
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", url)
+    if "://" not in url:
+        return re.sub(r"(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)", r"\1***", url)
+    shown = re.sub(r"([?&])([^?&=]*)=([^&]*)", _shown_parameter, url)
+    # Up to the last @, even if that is too much: a password may hold what it should not.
+    return re.sub(r"(://[^:/@?]*):.*@", r"\1:***@", shown, flags=re.DOTALL)
+
+
+def _shown_parameter(found: re.Match[str]) -> str:
+    mark, name, _ = found.groups()
+    secret = unquote(name).strip().lower() in ("password", "sslpassword")
+    return f"{mark}{name}=***" if secret else found[0]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from belated.errors import MissingComponent, StorageError
-from belated.journal.database import Database
+from belated.journal.database import Database, without_password
 from belated.journal.events import COLUMNS, MOVED, Event, row_of
-from belated.journal.schema import VERSION, make_current, version_of
+from belated.journal.schema import VERSION, make_current, not_newer, version_of
 
 _COLUMNS = ", ".join(COLUMNS)
 _INSERT = (
     f"INSERT INTO belated_events (experiment, {_COLUMNS}) VALUES (?, {', '.join('?' * len(COLUMNS))})"  # our own names
 )
+_KEYWORD = re.compile(r"\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")
+"""How what libpq calls a connection string begins."""
 
 
 class Stored(NamedTuple):
@@ -117,6 +121,18 @@ class Journal:
         )
         return [Event(*row) for row in found]
 
+    def due(self, experiment: int, after: int, until: int, limit: int) -> list[Event]:
+        """Decisions with a deadline behind one time and up to another that have no answer and were not cancelled, the
+        one that has waited longest first."""
+        columns = ", ".join(f"e.{name}" for name in COLUMNS)
+        found = self.database.execute(
+            f"SELECT {columns} FROM belated_events e WHERE e.experiment = ? AND e.deadline > ? AND e.deadline <= ? "
+            "AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.kind <> 'decided') "
+            "ORDER BY e.deadline LIMIT ?",
+            (experiment, after, until, limit),
+        )
+        return [Event(*row) for row in found]
+
     # ---- snapshots ----
 
     def snapshot(self, experiment: int) -> tuple[int, bytes] | None:
@@ -173,35 +189,49 @@ class Journal:
         )
 
 
-def open_journal(db: str, *, make: bool = True) -> Journal:
-    """The journal at a path or URL, its tables up to date; with ``make`` False, an error where there is none."""
-    database = _database(db, make)
+def open_journal(db: str, *, make: bool = True, read_only: bool = False) -> Journal:
+    """The journal at a path or URL, its tables up to date; with ``make`` False, an error where there is none. With
+    ``read_only`` nothing can be written, not even where the file is."""
+    database = _database(db, make, read_only)
     try:
-        if not make and version_of(database) is None:
-            raise StorageError(f"db is {db!r}, which holds no experiments of belated's.")
+        found = not_newer(version_of(database))
+        if found is None and not make:
+            raise StorageError(f"db is {without_password(db)!r}, which holds no experiments of belated's.")
         if make:
             make_current(database)
-        elif version_of(database) != VERSION:
-            raise StorageError(f"db has schema {version_of(database)}, not {VERSION}; start the server on it once.")
+        elif found != VERSION:
+            raise StorageError(f"db has schema {found}, not {VERSION}; start the server on it once.")
     except BaseException:
         database.close()
         raise
     return Journal(database)
 
 
-def _database(db: str, make: bool) -> Database:
+def _database(db: str, make: bool, read_only: bool) -> Database:
     try:
         if db.startswith(("postgresql://", "postgres://")):
             from belated.journal.postgres import PostgreSQL
 
-            return PostgreSQL(db)
-        from pathlib import Path
-
-        from belated.journal.sqlite import SQLite
+            return PostgreSQL(db, read_only=read_only)
+        from belated.journal.sqlite import SQLite, check_own, opened_to_read
     except ImportError as error:
-        raise MissingComponent(f"the service needs more parts: pip install 'belated[service]' ({error})") from None
+        raise MissingComponent(
+            "the service needs more parts: pip install 'belated[service]', or in a checkout pip install '.[service]' "
+            f"({error})"
+        ) from None
+    there = Path(db).is_file()
     if "://" in db:
-        raise StorageError(f"db is {db!r}; give a path for SQLite, or postgresql://user@host/database.")
-    if not make and not Path(db).is_file():
+        raise StorageError(
+            f"db is {without_password(db)!r}; give a path for SQLite, or postgresql://user@host/database."
+        )
+    if _KEYWORD.match(db) and not there:
+        raise StorageError(  # it may hold a password, so that it is not shown
+            "db looks like keywords of PostgreSQL's, and would be the name of a SQLite file; give "
+            "postgresql://user@host:port/database, or ./ before the name of a file."
+        )
+    if not make and not there:
         raise StorageError(f"db is {db!r}, and there is no such file.")
+    if read_only:
+        return opened_to_read(db)
+    check_own(db)
     return SQLite(db)

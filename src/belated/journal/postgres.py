@@ -34,6 +34,10 @@ class PostgreSQL(Database):
     def _connect(self) -> None:
         try:
             self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+        except psycopg.ProgrammingError:  # its text repeats what it could not read, a password perhaps
+            raise StorageError(
+                f"{without_password(self._url)} is no address of a database; give postgresql://user@host/database"
+            ) from None
         except psycopg.Error as error:
             raise StorageError(f"{without_password(self._url)} cannot be reached: {str(error).strip()}") from None
         try:
@@ -78,6 +82,9 @@ class PostgreSQL(Database):
 
     def begin(self) -> None:
         self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")  # what others wrote is seen once their lock is ours
+
+    def begin_reading(self) -> None:
+        self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def commit(self) -> None:
         if self._connection.info.transaction_status != TransactionStatus.INTRANS:

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from belated.errors import StorageError
 from belated.journal.database import Database
 
+DUE = "CREATE INDEX belated_events_due ON belated_events (experiment, deadline) WHERE deadline IS NOT NULL"
+"""Whose silence becomes an answer, and when."""
+
 TABLES = (
     "CREATE TABLE belated_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     # What an experiment is. It never changes.
@@ -18,6 +21,7 @@ TABLES = (
     "extra TEXT, PRIMARY KEY (experiment, seq))",
     # An id is decided, observed, imputed, replaced and cancelled once at the most.
     "CREATE UNIQUE INDEX belated_events_of_id ON belated_events (id, kind) WHERE id IS NOT NULL",
+    DUE,
     # States that shorten the replay; each can be made anew from the events.
     "CREATE TABLE belated_snapshots (experiment {whole} PRIMARY KEY, seq {whole} NOT NULL, data {blob} NOT NULL)",
     "CREATE TABLE belated_keys (hash TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, "
@@ -26,20 +30,25 @@ TABLES = (
 
 Migration = Callable[[Database], None]
 
-MIGRATIONS: dict[int, Migration] = {}
+
+def _index_deadlines(database: Database) -> None:
+    database.execute(DUE)
+
+
+MIGRATIONS: dict[int, Migration] = {1: _index_deadlines}
 """Of each older version, the step to the next one."""
 
-VERSION = 1
+VERSION = 2
 
 
 def make_current(database: Database) -> str | None:
     """Make the tables, or bring older ones up to date; where the copy made before is, if one was. A newer schema is
     refused."""
-    if _not_newer(version_of(database)) == VERSION:
+    if not_newer(version_of(database)) == VERSION:
         return None
     with database.transaction():
         database.lock_schema()
-        found = _not_newer(version_of(database))  # another process may have been first
+        found = not_newer(version_of(database))  # another process may have been first
         if found == VERSION:
             return None
         if found is None:
@@ -54,7 +63,7 @@ def make_current(database: Database) -> str | None:
     return copy
 
 
-def _not_newer(found: int | None) -> int | None:
+def not_newer(found: int | None) -> int | None:
     """A version that this code knows, or an error."""
     if found is not None and found > VERSION:
         raise StorageError(

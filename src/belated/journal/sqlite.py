@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import apsw
 
@@ -23,7 +26,7 @@ class SQLite(Database):
 
     synchronous = "FULL"
 
-    def __init__(self, path: str, *, read_only: bool = False, vfs: str | None = None) -> None:
+    def __init__(self, path: str, *, read_only: bool = False, immutable: bool = False, vfs: str | None = None) -> None:
         if apsw.SQLITE_VERSION_NUMBER < SAFE:
             raise StorageError(
                 f"this SQLite is {apsw.sqlite_lib_version()}, which can damage a database in use; install apsw >= 3.52."
@@ -35,7 +38,11 @@ class SQLite(Database):
         if not folder.is_dir():
             raise StorageError(f"db is {path!r}, and there is no folder {str(folder)!r}; make it first.")
         try:
-            self._connection = apsw.Connection(path, flags=flags, vfs=vfs)
+            self._connection = apsw.Connection(
+                f"file:{quote(path)}?immutable=1" if immutable else path,
+                flags=flags | apsw.SQLITE_OPEN_URI if immutable else flags,
+                vfs=vfs,
+            )
         except apsw.Error as error:
             raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
         try:
@@ -43,6 +50,7 @@ class SQLite(Database):
             self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
             if not read_only:
                 self._write_ahead()
+            self._file = _file_at(path)
         except apsw.Error as error:
             self._connection.close()
             raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
@@ -88,7 +96,11 @@ class SQLite(Database):
             raise StorageError(f"the database {self.path!r}: {error}") from error
 
     def begin(self) -> None:
+        self.check_there()
         self.execute("BEGIN IMMEDIATE")
+
+    def begin_reading(self) -> None:
+        self.execute("BEGIN")
 
     def commit(self) -> None:
         self.execute("COMMIT")
@@ -96,6 +108,11 @@ class SQLite(Database):
     def rollback(self) -> None:
         if self._connection.in_transaction:
             self.execute("ROLLBACK")
+
+    def check_there(self) -> None:
+        """An error if the file was taken away, or another put in its place, while it was in use."""
+        if _file_at(self.path) != self._file:
+            raise StorageError(f"the database {self.path!r} was taken away, or is another file now; restart the server")
 
     def lock_experiments(self, names: Iterable[str]) -> None:
         pass  # there is one writer at a time anyway
@@ -123,3 +140,48 @@ class SQLite(Database):
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    """What the system knows a file by, wherever it is moved; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def opened_to_read(path: str) -> SQLite:
+    """A file that is only read. Where its folder cannot be written to, SQLite cannot share it with a writer; there is
+    none then, so that the file is taken as one that does not change."""
+    try:
+        found = SQLite(path, read_only=True)
+        try:
+            found.has_table("belated_meta")
+            return found
+        except BaseException:
+            found.close()
+            raise
+    except StorageError:
+        if os.access(Path(path).resolve().parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size:
+        raise StorageError(
+            f"db is {path!r}, in a folder that cannot be written to, and its newest events are still in {str(log)!r}. "
+            "Copy both files to a folder that can be written to, and give the copy."
+        )
+    return SQLite(path, read_only=True, immutable=True)
+
+
+def check_own(path: str) -> None:
+    """An error for a file that has tables, and none of belated's: it is somebody else's, and stays as it is."""
+    tables: list[str] = []
+    if Path(path).is_file() and Path(path).stat().st_size:
+        with suppress(StorageError), closing(SQLite(path, read_only=True)) as found:  # it is told when it is opened
+            tables = [row[0] for row in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    if tables and "belated_meta" not in tables:
+        raise StorageError(
+            f"db is {path!r}, a SQLite file with tables of another program's ({', '.join(sorted(tables)[:3])}); give a "
+            "file of belated's, or the name of a new one."
+        )

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from belated.errors import Refused, StorageError
+from belated.errors import Refused, StorageError, no_storage
 from belated.service import openapi
 from belated.service import operations as op
 from belated.service.dashboard import dashboard_routes
@@ -70,7 +70,8 @@ async def _refused(_: Request, error: Refused) -> Response:
 
 
 async def _storage(_: Request, error: StorageError) -> Response:
-    return problem_response(Refused(503, "storage", f"{error}. Send the same request again."))
+    log.error("storage", detail=str(error))
+    return problem_response(no_storage())
 
 
 async def _unforeseen(_: Request, error: Exception) -> Response:

@@ -9,6 +9,10 @@ from functools import lru_cache
 
 _FORM = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:)(\d\d)((?:\.\d+)?(?:Z|[+-]\d\d:\d\d))", re.ASCII)
 _START = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST, LATEST = (
+    (end.replace(tzinfo=UTC) - _START) // timedelta(microseconds=1) for end in (datetime.min, datetime.max)
+)
+"""The first and the last time that can be shown."""
 
 
 @lru_cache(256)

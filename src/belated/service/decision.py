@@ -18,8 +18,6 @@ class Decision(NamedTuple):
     status: str
     """pending, observed, imputed or cancelled."""
     reward: float | None = None
-    answered_at: int | None = None
-    """When the answer was written."""
     observed_at: int | None = None
     """When it was seen, as the caller says; else when it was written."""
     late: bool = False
@@ -40,12 +38,10 @@ def decision_of(events: list[tuple[int, Event]]) -> Decision | None:
     found = Decision(experiment, first, PENDING)
     for _, event in events[1:]:
         if event.kind == CANCELLED:
-            found = found._replace(status=CANCELLED, reward=None, answered_at=None, observed_at=None, late=False)
+            found = found._replace(status=CANCELLED, reward=None, observed_at=None, late=False)
         else:
             seen = event.more().get("observed_at", event.at)
             status = IMPUTED if event.kind == IMPUTED else OBSERVED
             late = event.kind == REPLACED
-            found = found._replace(
-                status=status, reward=event.reward, answered_at=event.at, observed_at=seen, late=late
-            )
+            found = found._replace(status=status, reward=event.reward, observed_at=seen, late=late)
     return found

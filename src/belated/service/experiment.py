@@ -6,12 +6,13 @@ import hashlib
 
 import msgspec
 
-from belated.errors import StateError
+from belated.errors import OtherVersion, StateError
 from belated.journal.events import (
     ARM_ADDED,
     CANCELLED,
     DECIDED,
     IMPUTED,
+    MOVED,
     OBSERVED,
     REPLACED,
     RESUMED,
@@ -39,6 +40,7 @@ class Saved(msgspec.Struct):
     seq: int
     at: int
     stopped: bool
+    moving: bool
     names: list[str]
     counts: Counts
     swept: int
@@ -46,7 +48,8 @@ class Saved(msgspec.Struct):
 
 
 class Experiment:
-    """What is known after so many events. :meth:`take_in` is the only way to change it, live and in a replay."""
+    """What is known after so many events. An event is taken in, live and in a replay (:meth:`take_in`); a decision that
+    is made now comes before its event (:meth:`decide`, :meth:`decided`)."""
 
     def __init__(self, stored: Stored) -> None:
         self.id, self.name, self.created_at = stored.id, stored.name, stored.created_at
@@ -58,8 +61,10 @@ class Experiment:
         self.at = stored.created_at
         self.stopped = False
         self.counts = Counts()
+        self.moving = False
+        """Whether it is stopped because a bandit moves in."""
         self.swept = 0
-        """Decisions up to this event need no more attention from the search for silence."""
+        """Decisions whose deadline is not behind this time are answered."""
         self.saved = 0
         """The last event in the last snapshot."""
 
@@ -96,21 +101,27 @@ class Experiment:
             self.learner.add_arm()
         elif kind in (STOPPED, RESUMED):
             self.stopped = kind == STOPPED
+            self.moving = self.stopped and event.extra == MOVED
         else:
             raise StateError(f"{self.name}: event {event.seq} is {kind!r}, which this version does not know.")
-        self.seq, self.at = event.seq, event.at
+        self.decided(event)
+
+    def decide(self) -> tuple[int, int, int]:
+        """(number, arm, rank) of a new decision; the next event must tell of it."""
+        return self.learner.decisions, *self.learner.decide()
 
     def _redecide(self, event: Event) -> None:
-        number = self.learner.decisions
-        if (number, *self.learner.decide()) != (event.number, event.arm, event.rank):
+        if self.decide() != (event.number, event.arm, event.rank):
             raise StateError(
                 f"{self.name}: decision {event.id!r} was arm {event.arm}, and this version of the policy decides "
                 "otherwise: the journal is of another version, or is damaged."
             )
 
     def decided(self, event: Event) -> None:
-        """The event of a decision that :attr:`learner` has just made."""
+        """The event of the decision that has just been made."""
         self.seq, self.at = event.seq, event.at
+        if event.deadline is not None:  # a clock that was ahead may have swept further
+            self.swept = min(self.swept, event.deadline - 1)
 
     def _answer(self, event: Event) -> None:
         assert event.arm is not None
@@ -136,7 +147,16 @@ class Experiment:
 
     def save(self) -> bytes:
         """All of it, to the bit."""
-        data = Saved(self.seq, self.at, self.stopped, self.names, self.counts, self.swept, self.learner.to_bytes())
+        data = Saved(
+            seq=self.seq,
+            at=self.at,
+            stopped=self.stopped,
+            moving=self.moving,
+            names=self.names,
+            counts=self.counts,
+            swept=self.swept,
+            learner=self.learner.to_bytes(),
+        )
         body = msgspec.msgpack.encode(data)
         return self._digest(body) + body
 
@@ -148,14 +168,19 @@ class Experiment:
         body = data[32:]
         if data[:32] != self._digest(body):
             raise StateError(f"{self.name}: the snapshot is damaged, or another experiment's.")
-        saved = msgspec.msgpack.decode(body, type=Saved)
+        try:
+            saved = msgspec.msgpack.decode(body, type=Saved)
+        except msgspec.ValidationError as error:
+            raise OtherVersion(f"{self.name}: the snapshot is of other code: {error}.") from error
         self.learner.load(saved.learner)
-        self.seq, self.at, self.stopped, self.names = saved.seq, saved.at, saved.stopped, saved.names
-        self.counts, self.swept, self.saved = saved.counts, saved.swept, saved.seq
+        self.seq, self.at, self.stopped, self.moving = saved.seq, saved.at, saved.stopped, saved.moving
+        self.names, self.counts, self.swept, self.saved = saved.names, saved.counts, saved.swept, saved.seq
 
     def same_as(self, other: Experiment) -> bool:
         """Whether two know the same, to the bit; how far the search for silence went does not matter."""
-        mine, theirs = ((each.seq, each.at, each.stopped, each.names, each.counts) for each in (self, other))
+        mine, theirs = (
+            (each.seq, each.at, each.stopped, each.moving, each.names, each.counts) for each in (self, other)
+        )
         return mine == theirs and self.learner.to_bytes() == other.learner.to_bytes()
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from belated.errors import AlreadyThere, BelatedError, ConfigurationError, Refused
 from belated.journal.events import COLUMNS, KINDS, Event, row_of
 from belated.journal.journal import Journal, Stored
-from belated.service.clock import shown
+from belated.service.clock import EARLIEST, LATEST, shown
 from belated.service.experiment import Experiment
 from belated.service.lives import Lives
 from belated.service.spec import check_name, checked_spec, read_spec
@@ -116,7 +116,9 @@ def _live(experiment: Experiment, lives: Lives, event: Event, path: Path) -> Non
         lives.check(event, experiment)
         experiment.take_in(event)
     except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
-        raise ConfigurationError(f"{path}: event {event.seq} cannot be taken in: {error} Nothing was.") from error
+        raise ConfigurationError(
+            f"{path}: event {event.seq} cannot be taken in: {error} Nothing was taken in."
+        ) from error
 
 
 def _append(journal: Journal, stored: Stored, events: list[Event], path: Path) -> None:
@@ -141,7 +143,10 @@ def _opened(path: Path) -> tuple[str, str, int, Any]:
         asked = read_spec(spec)
         if checked_spec(asked.arms, asked.policy, asked.seed, asked.silence).text() != spec:
             raise ConfigurationError(f"{path}: the experiment {name!r} is not written as belated writes it.")
-        return name, spec, int(about[b"belated.created_at"]), file
+        created_at = int(about[b"belated.created_at"])
+        if not EARLIEST <= created_at <= LATEST:
+            raise ConfigurationError(f"{path}: {name!r} was made at {created_at}, which is no time.")
+        return name, spec, created_at, file
     except FileNotFoundError:
         raise ConfigurationError(f"there is no file {str(path)!r}.") from None
     except ConfigurationError:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import structlog
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from belated.errors import Refused, StorageError
+from belated.errors import Refused, StorageError, no_storage
 from belated.service.messages import BODY
 from belated.service.problems import problem_response
 from belated.service.reading import too_large
@@ -71,7 +71,11 @@ class Gate:
         except Refused as refused:
             response = problem_response(refused)
         except StorageError as error:  # of a connection that reads
-            response = problem_response(Refused(503, "storage", f"{error}. Send the same request again."))
+            log.error("storage", detail=str(error))
+            response = problem_response(no_storage())
+        except ClientDisconnect:
+            log.debug("hung up", method=scope["method"], path=scope["path"])
+            return
         except Exception:
             log.exception("unforeseen", method=scope["method"], path=scope["path"])
             response = problem_response(Refused(500, "unforeseen", "something unforeseen happened; the log says more."))
@@ -127,7 +131,7 @@ class Gate:
                 raise Refused(
                     421, "other-host", f"this server answers to localhost alone, and was asked for as {host!r}."
                 )
-            if origin and not is_loopback((urlsplit(origin).hostname if "://" in origin else None) or origin):
+            if origin and not is_loopback(host_of(origin) or origin):
                 raise Refused(403, "other-origin", f"a page of {origin!r} may not use this server; make a key for it.")
 
 
@@ -144,6 +148,14 @@ class _Limited:
         if self._size > BODY:
             raise too_large()
         return message
+
+
+def host_of(origin: str) -> str | None:
+    """The host in an origin such as ``http://localhost:8000``; None if there is none."""
+    try:
+        return urlsplit(origin).hostname if "://" in origin else None
+    except ValueError:
+        return None
 
 
 def key_of(request: Request) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,16 +12,16 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from belated.errors import Refused
+from belated.journal.journal import Journal
 from belated.service import operations as op
 from belated.service.curves import delay_curves
 from belated.service.export import as_parquet, event_line
+from belated.service.feedbacks import Outcome, read_items, tell
 from belated.service.messages import (
     ArmRequest,
     DecisionRequest,
     DecisionsAnswer,
     ExperimentRequest,
-    ExperimentsAnswer,
-    FeedbackItem,
     FeedbackRequest,
     FeedbackResult,
     FeedbacksAnswer,
@@ -29,15 +29,17 @@ from belated.service.messages import (
     StateAnswer,
 )
 from belated.service.problems import problem
-from belated.service.reading import body_as, check_depth, id_of, name_of, only, time_of, whole
+from belated.service.reading import body_as, check_metadata, id_of, name_of, only, time_of, unsigned, whole
 from belated.service.session import Operation, Session
 from belated.service.spec import Silence, check_name, checked_spec
 from belated.service.state import Service
-from belated.service.views import decision_view, experiment_view, status_view
+from belated.service.views import decision_view, experiment_view, experiments_view, status_view
 
 _encode = msgspec.json.Encoder().encode
 PAGE = 1_000
 MOST_EVENTS = 100_000
+AT_ONCE = 250
+"""Events that are in memory at a time."""
 CURSOR = "Belated-Cursor"
 """The header that says where the next page of events begins."""
 
@@ -62,9 +64,11 @@ def _status(new: bool) -> int:
 async def create(request: Request) -> Response:
     """Make an experiment."""
     asked = await body_as(request, ExperimentRequest)
-    silence = Silence(asked.silence.after, asked.silence.reward) if asked.silence else None
+    silence = Silence(asked.silence.after, unsigned(asked.silence.reward)) if asked.silence else None
     spec = checked_spec(asked.arms, asked.policy, asked.seed, silence)
-    made, new = await service_of(request).do(_viewed(op.create(check_name(asked.name), spec)))
+    name = check_name(asked.name)
+    await run_in_threadpool(spec.try_out)  # compiled here, so that others need not wait for it
+    made, new = await service_of(request).do(_viewed(op.create(name, spec)))
     return _json(made, _status(new))
 
 
@@ -81,8 +85,7 @@ def _viewed(operation: Operation) -> Operation:
 async def experiments(request: Request) -> Response:
     """All experiments."""
     only(request)
-    found = await service_of(request).do(Operation(lambda session: [experiment_view(e) for e in session.all()]))
-    return _json(ExperimentsAnswer(found))
+    return _json(await service_of(request).do(Operation(experiments_view)))
 
 
 async def experiment(request: Request) -> Response:
@@ -127,9 +130,10 @@ async def decide(request: Request) -> Response:
     else:
         ids = tuple(f"{asked.id}.{number}" for number in range(count))
     if asked.metadata is not None:
-        check_depth(asked.metadata)
+        check_metadata(asked.metadata, count)
     batch = count if asked.id is not None and asked.count is not None else None  # another count, another request
-    more = {"unit": asked.unit, "metadata": asked.metadata, "count": batch}
+    total = asked.of if batch is not None else None  # and another total
+    more = {"unit": asked.unit, "metadata": asked.metadata, "count": batch, "of": total}
     made, new = await service.do(op.decide(name, ids, count, more))
     if new:
         service.metrics.decided(name, count)
@@ -148,44 +152,50 @@ async def feedback(request: Request) -> Response:
     """The reward of a decision."""
     asked = await body_as(request, FeedbackRequest)
     seen = time_of(asked.observed_at)
-    experiment, found, result = await _told(service_of(request), id_of(request), asked.reward, seen)
+    experiment, found, result = await _told(service_of(request), id_of(request), unsigned(asked.reward), seen)
     return _json(status_view(experiment, found), _status(result != "duplicate"))
 
 
 async def _told(service: Service, id: str, reward: float, seen: int | None) -> Any:
-    metrics = service.metrics
     try:
-        experiment, found, result = await service.do(op.feedback(id, reward, seen))
+        outcome = await service.do(op.feedback(id, reward, seen))
     except Refused as refused:
-        if refused.status == 404:
-            metrics.unknown.inc()
-        elif refused.status == 409:
-            conflict = await service.do(op.decision(id))
-            metrics.feedback.labels(conflict[0].name, "conflict").inc()
+        _count(service, refused)
         raise
+    _count(service, outcome)
+    return outcome
+
+
+def _count(service: Service, outcome: Outcome) -> None:
+    """What became of a feedback, for the metrics."""
+    metrics = service.metrics
+    if isinstance(outcome, Refused):
+        if outcome.status == 404:
+            metrics.unknown.inc()
+        elif outcome.experiment is not None:
+            metrics.feedback.labels(outcome.experiment, "conflict").inc()
+        return
+    experiment, found, result = outcome
     metrics.feedback.labels(experiment.name, result).inc()
     if result != "duplicate":
-        metrics.delay.labels(experiment.name).observe(max(found.observed_at - found.event.at, 0) / op.MICRO)
-    return experiment, found, result
+        seen = found.observed_at or 0
+        metrics.delay.labels(experiment.name).observe(max(seen - found.event.at, 0) / op.MICRO)
 
 
 async def feedbacks(request: Request) -> Response:
     """Several feedbacks; each is taken or refused for itself."""
     asked = await body_as(request, FeedbacksRequest)
+    items = read_items(asked.feedback)
     service = service_of(request)
-
-    times = [time_of(item.observed_at, f"feedback[{place}].observed_at") for place, item in enumerate(asked.feedback)]
-
-    async def one(item: FeedbackItem, seen: int | None) -> FeedbackResult:
-        try:
-            _, _, result = await _told(service, item.id, item.reward, seen)
-            return FeedbackResult(item.id, _status(result != "duplicate"))
-        except Refused as refused:
-            told = problem(refused)
-            return FeedbackResult(item.id, refused.status, told.type, told.detail)
-
-    results = await asyncio.gather(*map(one, asked.feedback, times))
-    return _json(FeedbacksAnswer(list(results)))
+    results = []
+    for item, outcome in zip(items, await service.do(tell(items)), strict=True):
+        _count(service, outcome)
+        if isinstance(outcome, Refused):
+            told = problem(outcome)
+            results.append(FeedbackResult(item.id, told.status, told.type, told.detail))
+        else:
+            results.append(FeedbackResult(item.id, _status(outcome[2] != "duplicate")))
+    return _json(FeedbacksAnswer(results))
 
 
 async def cancel(request: Request) -> Response:
@@ -204,17 +214,31 @@ async def events(request: Request) -> Response:
     after = whole(request, "cursor", 0, 0, 2**62)
     limit = whole(request, "limit", PAGE, 1, MOST_EVENTS)
     service = service_of(request)
-    number = await service.do(Operation(lambda session: session.experiment(name).id, (name,)))
-    found = await run_in_threadpool(lambda: list(service.reader().events(number, after, limit)))
-    names = await service.do(_names(name))  # later than the events, so that every arm in them is among the names
-    lines = await run_in_threadpool(lambda: b"".join(_encode(event_line(event, names)) + b"\n" for event in found))
-    cursor = str(found[-1].seq if found else after)
-    return Response(lines, media_type="application/x-ndjson", headers={CURSOR: cursor})
+    number, last, names = await service.do(_known(name))
+    if after > last:
+        raise Refused(409, "cursor-ahead", f"cursor is {after}, and the last event is {last}; give one that was told.")
+    cursor = min(after + limit, last)  # events are numbered without a gap
+
+    async def lines() -> AsyncIterator[bytes]:
+        for start in range(after, cursor, AT_ONCE):
+            count = min(AT_ONCE, cursor - start)
+            yield await service.read(partial(_lines, number, start, count, names))
+
+    return StreamingResponse(lines(), media_type="application/x-ndjson", headers={CURSOR: str(cursor)})
 
 
-def _names(name: str) -> Operation:
-    """The names of an experiment's arms."""
-    return Operation(lambda session: list(session.experiment(name).names), (name,))
+def _known(name: str) -> Operation:
+    """(number, last event, names of the arms) of an experiment."""
+
+    def act(session: Session) -> tuple[int, int, list[str]]:
+        experiment = session.experiment(name)
+        return experiment.id, experiment.seq, list(experiment.names)
+
+    return Operation(act, (name,))
+
+
+def _lines(number: int, after: int, count: int, names: list[str], journal: Journal) -> bytes:
+    return b"".join(_encode(event_line(event, names)) + b"\n" for event in journal.events(number, after, count))
 
 
 async def export(request: Request) -> Response:
@@ -222,8 +246,8 @@ async def export(request: Request) -> Response:
     only(request)
     name = name_of(request)
     service = service_of(request)
-    await service.do(Operation(lambda session: session.experiment(name).id, (name,)))
-    file = await run_in_threadpool(lambda: as_parquet(service.reader(), name))
+    await service.do(_known(name))
+    file = await service.read(lambda journal: as_parquet(journal, name))
 
     async def parts() -> AsyncIterator[bytes]:
         with file:
@@ -239,8 +263,8 @@ async def delays(request: Request) -> Response:
     only(request)
     name = name_of(request)
     service = service_of(request)
-    names = await service.do(_names(name))
-    return _json(await run_in_threadpool(lambda: delay_curves(service.reader(), name, names)))
+    _, _, names = await service.do(_known(name))
+    return _json(await service.read(lambda journal: delay_curves(journal, name, names)))
 
 
 # ---- the server ----
@@ -260,10 +284,16 @@ async def readyz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Counters for Prometheus."""
     service = service_of(request)
-    found = await service.do(Operation(lambda session: [(e.id, e.name, e.pending) for e in session.all()]))
+
+    def act(session: Session) -> tuple[list[tuple[int, str, int]], int]:
+        found, damaged = session.all()
+        return [(each.id, each.name, each.pending) for each in found], len(damaged)
+
+    found, damaged = await service.do(Operation(act))
+    service.metrics.damaged.set(damaged)
     for _, name, pending in found:
         service.metrics.pending.labels(name).set(pending)
-    ages = await run_in_threadpool(lambda: service.oldest([(number, name) for number, name, _ in found]))
+    ages = await service.read(lambda journal: service.oldest(journal, [(number, name) for number, name, _ in found]))
     for name, age in ages.items():
         service.metrics.oldest.labels(name).set(age)
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -12,7 +12,7 @@ from belated.errors import Refused
 from belated.service.handlers import service_of
 from belated.service.messages import HistoryRequest
 from belated.service.moving import Happened, Part, move
-from belated.service.reading import body_as
+from belated.service.reading import body_as, unsigned
 from belated.service.session import Operation, Session
 from belated.service.spec import check_name, checked_spec
 from belated.service.views import experiment_view
@@ -47,6 +47,6 @@ def _part(asked: HistoryRequest) -> Part:
             )
         events.extend(asked.decisions[made : before - asked.first])
         made = before - asked.first
-        events.append((number, reward))
+        events.append((number, unsigned(reward)))
     events.extend(asked.decisions[made:])
     return Part(asked.after, asked.first, events, asked.more)

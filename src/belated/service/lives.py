@@ -3,9 +3,27 @@ lived again."""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
+import msgspec
+
 from belated.errors import StateError
-from belated.journal.events import ARM_ADDED, CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED, RESUMED, STOPPED, Event
+from belated.journal.events import (
+    ARM_ADDED,
+    CANCELLED,
+    DECIDED,
+    IMPUTED,
+    MOVED,
+    OBSERVED,
+    REPLACED,
+    RESUMED,
+    STOPPED,
+    Event,
+)
+from belated.service.clock import EARLIEST, LATEST
 from belated.service.experiment import Experiment
+from belated.service.messages import ID, LONGEST_ID
 
 _AFTER: dict[str | None, set[str]] = {
     None: {DECIDED},
@@ -14,6 +32,37 @@ _AFTER: dict[str | None, set[str]] = {
 }
 """What may follow what, in the life of a decision."""
 _OF_AN_EXPERIMENT = {ARM_ADDED, STOPPED, RESUMED}
+_ID = re.compile(ID)
+
+
+class _BesideDecision(msgspec.Struct, forbid_unknown_fields=True):
+    unit: str | None = None
+    metadata: dict[str, Any] | None = None
+    count: int | None = None
+    of: int | None = None
+    moved: bool = False
+
+
+class _BesideAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    observed_at: int | None = None
+    moved: bool = False
+
+
+class _BesideArm(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+
+
+class _BesideOther(msgspec.Struct, forbid_unknown_fields=True):
+    moved: bool = False
+
+
+_BESIDE: dict[str, type[msgspec.Struct]] = {
+    DECIDED: _BesideDecision,
+    OBSERVED: _BesideAnswer,
+    REPLACED: _BesideAnswer,
+    ARM_ADDED: _BesideArm,
+}
+"""What may be written beside an event."""
 Pull = tuple[int | None, int | None, int | None]
 """Number, arm and rank."""
 
@@ -29,10 +78,14 @@ class Lives:
         """An error unless the event can be the next one of the experiment, which knows all those before."""
         if event.at < experiment.at:
             raise StateError(f"event {event.seq} is older than the one before it.")
+        _check_times(event, experiment)
+        _check_extra(event)
         if event.id is None:
             if event.kind not in _OF_AN_EXPERIMENT:
                 raise StateError(f"event {event.seq} is {event.kind}, of no decision.")
             return
+        if len(event.id) > LONGEST_ID or not _ID.fullmatch(event.id):
+            raise StateError(f"event {event.seq} is of the decision {event.id!r}, which is no id.")
         before = self._kinds.get(event.id)
         if event.kind not in _AFTER.get(before, set()):
             raise StateError(f"event {event.seq}: decision {event.id!r} was {before}, and is {event.kind} then.")
@@ -53,3 +106,29 @@ class Lives:
             good = event.reward is None
         if not good:
             raise StateError(f"event {event.seq}: the reward of decision {event.id!r} is {event.reward!r} here.")
+
+
+def _check_times(event: Event, experiment: Experiment) -> None:
+    silence = experiment.spec.silence
+    if not EARLIEST <= event.at <= LATEST:
+        raise StateError(f"event {event.seq} is of the time {event.at}, which is none.")
+    if event.kind == DECIDED and silence is not None and event.extra != MOVED:
+        good = event.deadline is not None and EARLIEST <= event.deadline <= event.at + round(silence.after * 1e6)
+    else:
+        good = event.deadline is None
+    if not good:
+        raise StateError(f"event {event.seq} has the deadline {event.deadline}, which silence does not give it.")
+
+
+def _check_extra(event: Event) -> None:
+    if event.extra is None:
+        if event.kind == ARM_ADDED:
+            raise StateError(f"event {event.seq} adds an arm without a name.")
+        return
+    try:
+        found = msgspec.json.decode(event.extra, type=_BESIDE.get(event.kind, _BesideOther))
+    except msgspec.MsgspecError as error:
+        raise StateError(f"event {event.seq} has {event.extra!r} beside it: {error}.") from error
+    seen = getattr(found, "observed_at", None)
+    if seen is not None and not EARLIEST <= seen <= LATEST:
+        raise StateError(f"event {event.seq} was observed at {seen}, which is no time.")

@@ -16,16 +16,20 @@ MOST_MOVED = 10_000
 BODY = 1 << 20
 """Bytes of a request's body."""
 
-ExperimentName = Annotated[str, Meta(pattern=f"^{NAME}$", max_length=64)]
+END = r"(?!\n)$"
+"""Of a text. ``$`` alone is the end to some readers of patterns, and a line break before the end to Python too."""
+ExperimentName = Annotated[str, Meta(pattern=f"^{NAME}{END}", max_length=64)]
 ArmName = Annotated[str, Meta(min_length=1, max_length=LONGEST_ARM)]
 ID = r"(?!\.\.?$)[^\x00-\x1f\x7f/]+"
 """Ids of decisions: they stand in addresses, and in databases that know no character 0."""
-NewId = Annotated[str, Meta(min_length=1, max_length=128, pattern=f"^{ID}$")]
-Id = Annotated[str, Meta(min_length=1, max_length=132, pattern=f"^{ID}$")]
+NewId = Annotated[str, Meta(min_length=1, max_length=128, pattern=f"^{ID}{END}")]
+LONGEST_ID = 132
+Id = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID, pattern=f"^{ID}{END}")]
 """Of a decision that was made; one of a batch has the batch's id and a number."""
 Reward = Annotated[float, Meta(ge=0.0, le=1.0)]
 Time = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "date-time"})]
 Count = Annotated[int, Meta(ge=1, le=MOST_AT_A_TIME)]
+Total = Annotated[int, Meta(ge=1, le=2**53)]
 Number = Annotated[int, Meta(ge=0, le=2**53)]
 Seed = Annotated[int, Meta(ge=0, le=2**53)]
 
@@ -78,17 +82,20 @@ class DecisionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: Annotated[str, Meta(max_length=256)] | None = None
     metadata: dict[str, Any] | None = None
     count: Count | None = None
+    of: Total | None = None
+    """How many the caller makes in all, where one id needs several requests; another number is another request."""
 
 
 class FeedbackRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The reward of a decision, and when it was seen."""
+    """The reward of a decision, and when it was seen: at most five minutes ahead of the server's clock. A time before
+    the decision is taken, as clocks differ, and is a delay of 0."""
 
     reward: Reward
     observed_at: Time | None = None
 
 
 class FeedbackItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of several feedbacks."""
+    """One of several feedbacks; ``observed_at`` as of a single one."""
 
     id: Id
     reward: Reward
@@ -96,9 +103,10 @@ class FeedbackItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FeedbacksRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Several feedbacks at once; each is taken or refused for itself."""
+    """Several feedbacks at once; each is read, and taken or refused, for itself. Each should be a FeedbackItem; an
+    object that is none is refused in its result."""
 
-    feedback: Annotated[list[FeedbackItem], Meta(min_length=1, max_length=MOST_AT_A_TIME)]
+    feedback: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=MOST_AT_A_TIME)]
 
 
 class ArmAnswer(msgspec.Struct):
@@ -149,6 +157,8 @@ class ExperimentsAnswer(msgspec.Struct):
     """All experiments."""
 
     experiments: list[ExperimentAnswer]
+    damaged: list[str]
+    """The names of those that cannot be read; see ``belated verify``."""
 
 
 class DecisionAnswer(msgspec.Struct):
@@ -183,9 +193,10 @@ class DecisionStatusAnswer(msgspec.Struct):
 
 
 class FeedbackResult(msgspec.Struct, omit_defaults=True):
-    """What became of one of several feedbacks: the status that it would have had alone."""
+    """What became of one of several feedbacks: the status that it would have had alone. ``id`` is null where none was
+    given."""
 
-    id: str
+    id: str | None
     status: int
     type: str | None = None
     detail: str | None = None

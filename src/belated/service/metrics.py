@@ -28,6 +28,7 @@ class Metrics:
             "belated_imputed", "Silence that was taken for an answer.", ["experiment"], registry=self.registry
         )
         self.pending = Gauge("belated_pending", "Decisions without an answer.", ["experiment"], registry=self.registry)
+        self.damaged = Gauge("belated_experiments_damaged", "Experiments that cannot be read.", registry=self.registry)
         self.oldest = Gauge(
             "belated_oldest_pending_seconds",
             "Age of the oldest decision without an answer.",

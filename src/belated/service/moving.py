@@ -59,6 +59,10 @@ def move(name: str, spec: Spec, part: Part) -> Operation:
             learner = _copy(found.learner)
         known = _known(session, name, found, part)
         rest = part.events[known:]
+        if rest and found is not None and found.stopped and not found.moving:
+            raise Refused(
+                409, "experiment-stopped", f"{name!r} is stopped; resume it with POST /v1/experiments/{name}/resume."
+            )
         if rest and part.after + known != _position(learner):
             raise _differs(name, f"{_position(learner)} events are known here, and {part.after + known} of this bandit")
         first = part.first + sum(isinstance(event, int) for event in part.events[:known])
@@ -171,7 +175,7 @@ def _write(session: Session, experiment: Experiment, lines: list[_Line], part: P
             reward=line.reward,
             extra=MOVED,
         )
-    if lines and part.after and not part.more and experiment.stopped:
+    if lines and not part.more and experiment.moving:
         session.write(experiment, RESUMED, extra=MOVED)
 
 

@@ -12,30 +12,51 @@ import msgspec
 from belated._version import __version__
 from belated.domains import HUGE, Domain, parameters_of
 from belated.forms.base import POLICIES
+from belated.service import kinds
 from belated.service.handlers import CURSOR, events
-from belated.service.messages import ExperimentName, ExperimentRequest, HistoryRequest, Id, ProblemAnswer
+from belated.service.kinds import GOOD, KINDS, kinds_of
+from belated.service.meanings import FIELDS
+from belated.service.messages import (
+    ExperimentName,
+    ExperimentRequest,
+    FeedbackItem,
+    HistoryRequest,
+    Id,
+    ProblemAnswer,
+)
 from belated.service.problems import MEDIA
 from belated.service.routes import ROUTES, Route
 
 REF = "#/components/schemas/{name}"
-ALWAYS = (413, 421, 500, 503)
+ALWAYS = tuple(sorted({KINDS[name].status for name in kinds.ALWAYS}))
 """What any request may be refused with."""
 HEADERS = {
     401: ("WWW-Authenticate", "Which kind of key is wanted."),
     503: ("Retry-After", "Seconds after which to come again."),
 }
 """What comes with some of the errors."""
+PLACES = {
+    "name": "The experiment's name.",
+    "id": "The decision's id, percent-encoded where it must be.",
+    "cursor": f"Events behind this number: 0, `last_event`, or what the header {CURSOR} said.",
+    "limit": "How many events at the most.",
+}
+"""What stands in an address."""
 
 
 @cache
 def document() -> dict[str, Any]:
     """All of it."""
-    kinds = [kind for route in ROUTES for kind in _kinds(route)]
-    named = list(dict.fromkeys([*kinds, ProblemAnswer]))
+    used = [kind for route in ROUTES for kind in _kinds(route)]
+    named = list(dict.fromkeys([*used, FeedbackItem, ProblemAnswer]))
     _, schemas = msgspec.json.schema_components(named, ref_template=REF)
     for kind in (ExperimentRequest, HistoryRequest):
         schemas[kind.__name__]["properties"]["policy"] = {"$ref": REF.format(name="Policy")}
+    for name, schema in schemas.items():
+        for field, given in schema["properties"].items():
+            given["description"] = FIELDS[name][field]
     schemas["Policy"] = _policies()
+    schemas["FeedbacksRequest"]["properties"]["feedback"]["items"] = _items()
     paths: dict[str, Any] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -74,9 +95,12 @@ def _operation(route: Route) -> dict[str, Any]:
         "summary": route.summary,
         "responses": {str(status): _answer(status, kind) for status, kind in sorted(route.gives.items())},
     }
+    for status, when in GOOD.get(route.handler.__name__, {}).items():
+        found["responses"][str(status)]["description"] = when
     refused = {*route.refuses, *((401, 403) if route.role else ()), *ALWAYS}
     for status in sorted(refused):
         found["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA)
+        found["responses"][str(status)]["description"] = _whens(route, status)
         if status in HEADERS:
             found["responses"][str(status)]["headers"] = _header(*HEADERS[status])
     if route.handler is events:
@@ -91,6 +115,12 @@ def _operation(route: Route) -> dict[str, Any]:
         found["security"] = [{"bearer": []}]
         found["x-role"] = route.role
     return found
+
+
+def _whens(route: Route, status: int) -> str:
+    """When a route answers with a status that is no good one."""
+    names = [name for name in kinds_of(route.handler.__name__, route.role) if KINDS[name].status == status]
+    return " ".join(f"{name}: {KINDS[name].when}" for name in names)
 
 
 def _answer(status: int, kind: Any, medium: str = "application/json") -> dict[str, Any]:
@@ -110,7 +140,13 @@ def _header(name: str, text: str) -> dict[str, Any]:
 def _in_path(route: Route) -> list[dict[str, Any]]:
     kinds = {"name": ExperimentName, "id": Id}
     return [
-        {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(kind)}
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": PLACES[name],
+            "schema": msgspec.json.schema(kind),
+        }
         for name, kind in kinds.items()
         if f"{{{name}}}" in route.path
     ]
@@ -121,10 +157,21 @@ def _in_query(route: Route) -> list[dict[str, Any]]:
         {
             "name": name,
             "in": "query",
+            "description": PLACES[name],
             "schema": {"type": "integer", "minimum": low, "maximum": high, "default": default},
         }
         for name, low, high, default in route.query
     ]
+
+
+def _items() -> dict[str, Any]:
+    """Of several feedbacks: any object is read, and one that is no feedback is refused in its result."""
+    other = {
+        "type": "object",
+        "title": "OtherItem",
+        "description": "Any other object: its result has the status 422 and says what is wrong.",
+    }
+    return {"anyOf": [{"$ref": REF.format(name="FeedbackItem")}, other]}
 
 
 def _policies() -> dict[str, Any]:

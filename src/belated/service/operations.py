@@ -53,19 +53,25 @@ def create(name: str, spec: Spec) -> Operation:
 def decide(name: str, ids: tuple[str, ...], count: int, asked: dict[str, Any]) -> Operation:
     """Decisions: as many as there are ``ids``, or ``count`` with ids that are made here."""
     extra = extra_of(asked)
+    batch = asked.get("count") is not None
+    given = tuple(id.removesuffix(".0") for id in ids[:1]) if batch else ids  # the first of a batch has it with .0
+    others = given if batch else tuple(f"{id}.0" for id in given)  # where they are, if they were of the other form
 
     def act(session: Session) -> Told:
         experiment = session.experiment(name)
         known = [session.decision(id) for id in ids]
         if any(known):
             return [_repeated(id, found, experiment, extra) for id, found in zip(ids, known, strict=True)], False
+        for id, other in zip(given, others, strict=True):
+            if (found := session.decision(other)) is not None and ("count" in found.asked) is not batch:
+                raise _in_use(id)
         if experiment.stopped:
             raise Refused(
                 409, "experiment-stopped", f"{name!r} is stopped; resume it with POST /v1/experiments/{name}/resume."
             )
         return [_decided(session, experiment, id, extra) for id in ids or _made_ids(count)], True
 
-    return Operation(act, (name,), ids)
+    return Operation(act, (name,), ids + others)
 
 
 def _made_ids(count: int) -> list[str]:
@@ -76,20 +82,22 @@ def _repeated(
     id: str, found: Decision | None, experiment: Experiment, extra: str | None
 ) -> tuple[Experiment, Decision]:
     if found is None or found.experiment != experiment.id or found.event.extra != extra:
-        raise Refused(
-            409, "id-in-use", f"the id {id!r} belongs to another request; an id is used once. Choose another id."
-        )
+        raise _in_use(id)
     return experiment, found
 
 
+def _in_use(id: str) -> Refused:
+    return Refused(
+        409, "id-in-use", f"the id {id!r} belongs to another request; an id is used once. Choose another id."
+    )
+
+
 def _decided(session: Session, experiment: Experiment, id: str, extra: str | None) -> tuple[Experiment, Decision]:
-    number = experiment.learner.decisions
-    arm, rank = experiment.learner.decide()
+    number, arm, rank = experiment.decide()
     silence = experiment.spec.silence
-    at = max(now(), experiment.at)
-    deadline = at + round(silence.after * MICRO) if silence is not None else None
+    deadline = now() + round(silence.after * MICRO) if silence is not None else None  # by the clock as it is now
     event = session.write(
-        experiment, DECIDED, made=True, at=at, id=id, number=number, arm=arm, rank=rank, deadline=deadline, extra=extra
+        experiment, DECIDED, made=True, id=id, number=number, arm=arm, rank=rank, deadline=deadline, extra=extra
     )
     return experiment, Decision(experiment.id, event, PENDING)
 
@@ -121,7 +129,10 @@ def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
         experiment = session.experiment_of(found)
         if found.status == CANCELLED:
             raise Refused(
-                409, "decision-cancelled", f"decision {id!r} was cancelled, so it has no reward; nothing is to be done."
+                409,
+                "decision-cancelled",
+                f"decision {id!r} was cancelled, so it has no reward; nothing is to be done.",
+                experiment.name,
             )
         if found.status == OBSERVED:
             if found.reward != reward:
@@ -130,6 +141,7 @@ def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
                     "conflicting-feedback",
                     f"decision {id!r} has the reward {found.reward!r} already, now {reward!r} is given; a decision is "
                     "answered once.",
+                    experiment.name,
                 )
             return experiment, found, "duplicate"
         kind = OBSERVED if found.status == PENDING else REPLACED
@@ -174,14 +186,11 @@ def impute(name: str) -> Operation:
         silence = experiment.spec.silence
         if silence is None:
             return 0
-        waiting = session.pending(experiment, experiment.swept, IMPUTED_AT_A_TIME)
-        # All before the first have an answer; so has everything that was written, if there is no first.
-        experiment.swept = waiting[0].seq - 1 if waiting else session.written(experiment)
-        time = now()
-        due = [event for event in waiting if event.deadline is not None and event.deadline <= time]
+        due, swept = session.due(experiment, now(), IMPUTED_AT_A_TIME)
         for event in due:
             found = Decision(experiment.id, event, PENDING)
             _write_of(session, experiment, found, IMPUTED, reward=silence.reward)
+        experiment.swept = max(swept, experiment.swept)
         return len(due)
 
     return Operation(act, (name,))

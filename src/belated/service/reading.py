@@ -7,6 +7,7 @@ import re
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import inspect
 from starlette.requests import Request
 
 from belated.errors import Refused
@@ -16,6 +17,11 @@ from belated.service.spec import NAME
 
 T = TypeVar("T")
 _NAME, _ID = re.compile(NAME), re.compile(ID)
+LONGEST_METADATA = 16_384
+"""Bytes of a decision's metadata, at the most: they are written and sent as often as its event."""
+ALLOWED = "/openapi.json says what is allowed."
+AHEAD = 300_000_000
+"""Microseconds that a time may be ahead of this machine's clock."""
 DEEPEST = 64
 """Levels of a metadata's lists and objects, at the most."""
 
@@ -37,32 +43,40 @@ def decoded(body: bytes, kind: type[T]) -> T:
     if len(body) > BODY:
         raise too_large()
     try:
-        found = _read(body, kind)
+        found = read_as(body, kind)
         if body.count(b":") > 1:
             json.loads(body, object_pairs_hook=_each_once, parse_int=str, parse_float=str)
         return found
     except msgspec.ValidationError as error:
-        raise Refused(422, "invalid-body", f"{error}; /openapi.json says what is allowed.") from None
+        raise Refused(422, "invalid-body", f"{error}; {ALLOWED}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, "malformed-json", f"the body is no JSON: {error}.") from None
 
 
-def _read(body: bytes, kind: type[T]) -> T:
+def read_as(body: bytes | msgspec.Raw, kind: type[T]) -> T:
+    """JSON of a kind, or msgspec's error. 7.0 is a whole number too, in JSON."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
         if "got `float`" not in str(error):
             raise
-    return msgspec.convert(_whole(msgspec.json.decode(body)), type=kind)  # 7.0 is a whole number too, in JSON
+    return msgspec.convert(_whole(msgspec.json.decode(body), inspect.type_info(kind)), type=kind)
 
 
-def _whole(value: Any) -> Any:
-    """The same with whole numbers as such; what is nested too deeply ends in a RecursionError."""
-    if isinstance(value, float) and value.is_integer():
+def _whole(value: Any, kind: inspect.Type) -> Any:
+    """The same with whole numbers as such where those are wanted; metadata and the like stay as they are."""
+    if isinstance(kind, inspect.IntType) and isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, list):
-        return [_whole(part) for part in value]
-    return {key: _whole(part) for key, part in value.items()} if isinstance(value, dict) else value
+    if isinstance(kind, inspect.UnionType):  # of one kind and None
+        return _whole(value, next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
+    if isinstance(kind, inspect.ListType) and isinstance(value, list):
+        return [_whole(part, kind.item_type) for part in value]
+    if isinstance(kind, inspect.TupleType) and isinstance(value, list) and len(value) == len(kind.item_types):
+        return [_whole(part, each) for part, each in zip(value, kind.item_types, strict=True)]
+    if isinstance(kind, inspect.StructType) and isinstance(value, dict):
+        kinds = {field.encode_name: field.type for field in kind.fields}
+        return {key: _whole(part, kinds[key]) if key in kinds else part for key, part in value.items()}
+    return value
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> None:
@@ -72,7 +86,20 @@ def _each_once(pairs: list[tuple[str, Any]]) -> None:
         raise Refused(400, "malformed-json", f"the body has the key {twice!r} twice in one object; give it once.")
 
 
-def check_depth(metadata: Any) -> None:
+def check_metadata(metadata: dict[str, Any], count: int) -> None:
+    """An error for what is too much to be written beside each of so many decisions."""
+    _check_depth(metadata)
+    size = len(msgspec.json.encode(metadata))
+    if size > LONGEST_METADATA or size * count > BODY:
+        raise Refused(
+            422,
+            "invalid-body",
+            f"metadata has {size:,} bytes, for each of {count:,} decisions; give at most {LONGEST_METADATA:,}, and "
+            f"{BODY:,} for all decisions of a request.",
+        )
+
+
+def _check_depth(metadata: Any) -> None:
     """An error for lists and objects that are nested too deeply to be written and read again."""
     level, inside = 0, [metadata]
     while inside := [part for each in inside for part in _parts(each)]:
@@ -114,13 +141,29 @@ def too_large() -> Refused:
 
 
 def time_of(text: str | None, what: str = "observed_at") -> int | None:
-    """A time that was given, if it was."""
+    """A time that was given, if it was; an error for one that is still to come."""
     if text is None:
         return None
     found = clock.read(text)
     if found is None:
         raise Refused(422, "invalid-time", f"{what} is {text!r}; give RFC 3339, such as 2026-01-31T12:00:00Z.")
+    if found > (now := clock.now()) + AHEAD:
+        raise Refused(
+            422,
+            "invalid-time",
+            f"{what} is {text!r}, more than {AHEAD // 60_000_000} minutes ahead of this server's clock, which says "
+            f"{clock.shown(now)}; set the clock right, or leave it out.",
+        )
     return found
+
+
+def unsigned(reward: float) -> float:
+    """A reward without the sign that JSON lets 0 have.
+
+    >>> unsigned(-0.0), unsigned(0.5)
+    (0.0, 0.5)
+    """
+    return reward + 0.0
 
 
 def whole(request: Request, name: str, default: int, low: int, high: int) -> int:

@@ -100,7 +100,7 @@ ROUTES = (
         "Events behind a cursor, a line of JSON each; the header Belated-Cursor is the next cursor",
         None,
         {200: NDJSON},
-        (404, 422),
+        (404, 409, 422),
         PAGE,
     ),
     Route(

@@ -7,7 +7,9 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
 from types import FrameType
 
 import structlog
@@ -20,7 +22,10 @@ from belated.service.app import make_app
 from belated.service.settings import Settings
 from belated.service.state import Service
 
-GRACE_SECONDS = 20
+GRACE_SECONDS = 8
+"""How long requests that were begun may take to end, once the end is asked for."""
+OTHERS = ("uvicorn", "asyncio", "psycopg")
+"""Loggers of other packages that speak in our process."""
 
 _TRACES = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
 """Tracebacks without the values of variables: a key may be among them."""
@@ -39,40 +44,71 @@ def set_up_logs(level: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
-
-
-def serve(settings: Settings, listening: Callable[[str], None] | None = None) -> None:
-    """Serve until a signal says to end; ``listening`` is called with the address once requests are taken."""
-    set_up_logs(settings.log)
-    journal = open_journal(settings.db)
-    keys = journal.all_keys()
-    journal.close()
-    if not settings.loopback and not any(revoked is None for *_, revoked in keys):
-        raise ConfigurationError(
-            f"host is {settings.host!r}, which others can reach, and there are no keys; make one with belated keys "
-            f"create --role admin --db {without_password(settings.db)!r}, or listen on 127.0.0.1."
+    others = logging.StreamHandler(sys.stderr)
+    others.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[
+                structlog.stdlib.add_log_level,
+                structlog.stdlib.add_logger_name,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+            ],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _TRACES,
+                structlog.processors.JSONRenderer(),
+            ],
         )
-    service = Service(lambda: open_journal(settings.db), keys_needed=not settings.loopback)
-    app = make_app(service, any_host=not settings.loopback)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        lifespan="on",
     )
-    with _socket(settings) as listener:
-        host, port = listener.getsockname()[:2]
+    for name in OTHERS:
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [others]
+        logger.propagate = False
+        logger.setLevel(max(getattr(logging, level.upper()), logging.WARNING))
+
+
+def serve(
+    settings: Settings, listening: Callable[[str], None] | None = None, listener: socket.socket | None = None
+) -> None:
+    """Serve until a signal says to end; ``listening`` is called with the address once requests are taken. ``listener``
+    is what :func:`listen` gave, where that was called before."""
+    set_up_logs(settings.log)
+    if not settings.loopback:
+        _check_keys(settings)
+    with listener if listener is not None else listen(settings) as taken:
+        open_journal(settings.db).close()  # what is wrong with it is told before anything starts
+        service = Service(lambda: open_journal(settings.db), keys_needed=not settings.loopback)
+        config = uvicorn.Config(
+            make_app(service, any_host=not settings.loopback),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            lifespan="on",
+        )
+        host, port = taken.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         server = _Server(config, lambda: listening(address) if listening else None)
-        server.run([listener])
+        server.run([taken])
     if service.failed is not None:
         raise service.failed
 
 
-def _socket(settings: Settings) -> socket.socket:
+def _check_keys(settings: Settings) -> None:
+    """An error unless there is a key in use; where there is no file yet, none is made."""
+    keys: Sequence[tuple[str, str, str, int, int | None]] = ()
+    if "://" in settings.db or Path(settings.db).is_file():
+        with closing(open_journal(settings.db)) as journal:
+            keys = journal.all_keys()
+    if not any(revoked is None for *_, revoked in keys):
+        raise ConfigurationError(
+            f"host is {settings.host!r}, which others can reach, and there are no keys; make one with belated keys "
+            f"create --role admin --db {without_password(settings.db)!r}, or listen on 127.0.0.1."
+        )
+
+
+def listen(settings: Settings) -> socket.socket:
+    """A socket at the address, so that nobody else has it; connections wait until they are served."""
     try:
         host = settings.host.strip("[]")
         family = socket.getaddrinfo(host, settings.port, type=socket.SOCK_STREAM)[0][0]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
+import structlog
 
-from belated.errors import Refused
+from belated.errors import Refused, StorageError
 from belated.journal.events import Event
 from belated.journal.journal import Journal, Stored
 from belated.service.clock import now
 from belated.service.decision import Decision, decision_of
 from belated.service.experiment import Experiment, restored
 from belated.service.spec import read_spec
+
+log = structlog.get_logger()
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -27,10 +31,13 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class Experiments:
-    """The experiments in memory, by name and by number."""
+    """The experiments in memory, and those that cannot be read."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, Experiment] = {}
+        self.damaged: dict[str, tuple[int, str]] = {}
+        """(its last event, what is wrong) of those that cannot be read; they are not tried again before there are
+        more events."""
 
     def forget(self, names: set[str]) -> None:
         """These are read from the journal again when somebody asks for them."""
@@ -68,20 +75,37 @@ class Session:
 
     def find(self, name: str) -> Experiment | None:
         """The experiment of this name, as it is now."""
-        experiments = self._experiments.by_name
         if name not in self._current:
             self.touched.add(name)
-            if name in experiments:
-                experiment = experiments[name]
-                for event in self._journal.newer(experiment.id, experiment.seq):
-                    experiment.take_in(event)
-            else:
-                stored = self._journal.experiment(name)
-                if stored is None:
-                    return None
-                experiments[name] = restored(self._journal, stored)
+            known = self._experiments.by_name.get(name)
+            stored = self._journal.experiment(name) if known is None else None
+            if known is None and stored is None:
+                return None
+            number = known.id if known is not None else stored.id if stored is not None else 0
+            last, wrong = self._experiments.damaged.get(name, (-1, ""))
+            if last >= 0 and last == self._journal.last(number):
+                raise _damaged(name, wrong)
+            try:
+                self._experiments.by_name[name] = self._brought_up(known, stored)
+            except StorageError:
+                raise
+            except Exception as error:  # what is written may be damaged in any way
+                self._experiments.by_name.pop(name, None)
+                self._experiments.damaged[name] = self._journal.last(number), str(error) or repr(error)
+                log.error("experiment cannot be read", experiment=name, detail=str(error) or repr(error))
+                raise _damaged(name, str(error) or repr(error)) from error
+            self._experiments.damaged.pop(name, None)
             self._current.add(name)
-        return experiments[name]
+        return self._experiments.by_name[name]
+
+    def _brought_up(self, known: Experiment | None, stored: Stored | None) -> Experiment:
+        """An experiment with all events that others wrote."""
+        if known is None:
+            assert stored is not None
+            return restored(self._journal, stored)
+        for event in self._journal.newer(known.id, known.seq):
+            known.take_in(event)
+        return known
 
     def experiment(self, name: str) -> Experiment:
         """The same, or an error if there is none."""
@@ -94,13 +118,19 @@ class Session:
             )
         return found
 
-    def all(self) -> list[Experiment]:
-        """Every experiment, the oldest first."""
-        return [self.experiment(stored.name) for stored in self._journal.experiments()]
+    def all(self) -> tuple[list[Experiment], list[str]]:
+        """(every experiment that can be read, the names of those that cannot), the oldest first."""
+        found, damaged = [], []
+        for stored in self._journal.experiments():
+            try:
+                found.append(self.experiment(stored.name))
+            except Refused:
+                damaged.append(stored.name)
+        return found, damaged
 
     def silent(self) -> list[str]:
         """The names of experiments in which silence is an answer."""
-        return [each.name for each in self._journal.experiments() if read_spec(each.spec).silence is not None]
+        return [each.name for each in self._journal.experiments() if _has_silence(each.spec)]
 
     def create(self, name: str, spec: str) -> Experiment:
         """A new experiment."""
@@ -128,15 +158,16 @@ class Session:
         """Write something that says nothing, to see whether that can be done."""
         self._journal.touch(now())
 
-    def pending(self, experiment: Experiment, after: int, limit: int) -> list[Event]:
-        """Decisions without an answer, as far as they were written before this transaction."""
-        found = self._journal.pending(experiment.id, after, limit + len(self.events))
+    def due(self, experiment: Experiment, time: int, limit: int) -> tuple[list[Event], int]:
+        """(decisions whose deadline is not behind a time and that have no answer, the time up to which these are all).
+        Decisions of this transaction are left to the next."""
+        asked = limit + len(self.events)
+        found = self._journal.due(experiment.id, experiment.swept, time, asked)
         answered = {event.id for _, event in self.events}
-        return [event for event in found if event.id not in answered][:limit]
-
-    def written(self, experiment: Experiment) -> int:
-        """The last event that was written before this transaction."""
-        return experiment.seq - sum(number == experiment.id for number, _ in self.events)
+        due = [event for event in found if event.id not in answered][:limit]
+        own = [event.deadline for number, event in self.events if number == experiment.id and event.deadline]
+        more = [event.deadline for event in (due[limit - 1 :] or found[asked - 1 :]) if event.deadline]
+        return due, min([time, *(deadline - 1 for deadline in (*own, *more))])
 
     def write(
         self, experiment: Experiment, kind: str, *, made: bool = False, at: int | None = None, **fields: Any
@@ -151,3 +182,19 @@ class Session:
         if event.id is not None:
             self._known.setdefault(event.id, []).append((experiment.id, event))
         return event
+
+
+def _damaged(name: str, wrong: str) -> Refused:
+    return Refused(
+        500,
+        "experiment-damaged",
+        f"the experiment {name!r} cannot be read: {wrong} Others are not concerned; belated verify says more.",
+    )
+
+
+@lru_cache(10_000)
+def _has_silence(spec: str) -> bool:
+    try:
+        return read_spec(spec).silence is not None
+    except msgspec.MsgspecError:  # damaged
+        return False

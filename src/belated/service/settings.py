@@ -62,7 +62,7 @@ def settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = N
         if name in surroundings:
             found[field.name] = _typed(field.name, surroundings[name], name)
         if given.get(field.name) is not None:
-            found[field.name] = given[field.name]
+            found[field.name] = _typed(field.name, given[field.name], field.name)
     return _checked(Settings(**found))
 
 
@@ -88,12 +88,15 @@ def _from_file(path: Path) -> dict[str, Any]:
     return data
 
 
-def _typed(name: str, value: str, where: str) -> Any:
-    if name != "port":
-        return value
-    if not value.isdecimal():
-        raise ConfigurationError(f"{where} is {value!r}; give a number from 0 to 65535.")
-    return int(value)
+def _typed(name: str, value: Any, where: str) -> Any:
+    return port_of(value, where) if name == "port" and isinstance(value, str) else value
+
+
+def port_of(text: str, where: str = "port") -> int:
+    """A port that was given as a text, or an error."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= 65535):
+        raise ConfigurationError(f"{where} is {text!r}; give a number from 0 to 65535.")
+    return int(text)
 
 
 def _checked(found: Settings) -> Settings:

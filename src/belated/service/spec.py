@@ -11,6 +11,7 @@ import msgspec
 from belated.domains import parameters_of
 from belated.errors import BelatedError, Refused
 from belated.forms.base import POLICIES, Policy
+from belated.learner import Learner
 from belated.online import arm_names
 from belated.rng import check_seed
 
@@ -39,6 +40,12 @@ class Spec(msgspec.Struct, frozen=True):
     def make_policy(self) -> Policy:
         """The policy."""
         return make_policy(self.policy)
+
+    def try_out(self) -> None:
+        """Make a decision and answer it, so that the policy is compiled."""
+        learner = Learner(len(self.arms), self.make_policy(), self.seed)
+        arm, rank = learner.decide()
+        learner.answer(arm, 0.0, rank, 0)
 
     def text(self) -> str:
         """As JSON; equal specs give equal texts."""

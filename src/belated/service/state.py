@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from starlette.concurrency import run_in_threadpool
 
 from belated.journal.journal import Journal
 from belated.service.clock import now
@@ -13,6 +16,8 @@ from belated.service.metrics import Metrics
 from belated.service.session import Operation
 from belated.service.writer import Writer
 
+T = TypeVar("T")
+
 
 class Service:
     """A server's parts: the writer, connections that only read, keys, metrics."""
@@ -20,8 +25,7 @@ class Service:
     def __init__(self, open_journal: Callable[[], Journal], *, keys_needed: bool = False) -> None:
         self.metrics = Metrics()
         self.writer = Writer(open_journal, self.metrics.committed)
-        self._open = open_journal
-        self._readers = threading.local()
+        self._idle: SimpleQueue[Journal] = SimpleQueue()
         self._keys_needed = keys_needed
         self._opened: list[Journal] = []
         self._passed: dict[int, int] = {}
@@ -39,36 +43,46 @@ class Service:
 
     def stop(self) -> None:
         """Finish what waits, and end."""
-        self.writer.stop()
-        for journal in self._opened:
+        for journal in self._opened:  # before the writer, whose end is the last: SQLite then tidies up
             journal.close()
+        self.writer.stop()
 
     async def do(self, operation: Operation) -> Any:
         """Have an operation done; its result when it is on disk."""
         return await self.writer.do(operation)
 
-    def oldest(self, experiments: list[tuple[int, str]]) -> dict[str, float]:
+    def oldest(self, journal: Journal, experiments: list[tuple[int, str]]) -> dict[str, float]:
         """The age in seconds of each experiment's oldest decision without an answer; 0 if there is none."""
         ages = {}
         for number, name in experiments:
-            last = self.reader().last(number)
-            found = self.reader().pending(number, self._passed.get(number, 0), 1)
+            last = journal.last(number)
+            found = journal.pending(number, self._passed.get(number, 0), 1)
             ages[name] = max(now() - found[0].at, 0) / 1e6 if found else 0.0
             self._passed[number] = found[0].seq - 1 if found else last  # all before it have an answer, for good
         return ages
 
-    def reader(self) -> Journal:
-        """This thread's journal that only reads."""
-        found: Journal | None = getattr(self._readers, "journal", None)
-        if found is None:
-            found = self._readers.journal = self._new_reader()
-        return found
+    async def read(self, work: Callable[[Journal], T]) -> T:
+        """Read from the journal in another thread."""
+
+        def read() -> T:
+            with self.reading() as journal:
+                return work(journal)
+
+        return await run_in_threadpool(read)
+
+    @contextmanager
+    def reading(self) -> Iterator[Journal]:
+        """A journal that only reads, for one thread at a time. There are as many as were ever needed at once."""
+        try:
+            journal = self._idle.get_nowait()
+        except Empty:
+            journal = self._new_reader()
+        try:
+            yield journal
+        finally:
+            self._idle.put(journal)
 
     def _new_reader(self) -> Journal:
-        made = self._open()
-        try:
-            found = made.reader()
-        finally:
-            made.close()
+        found = self.writer.reader()
         self._opened.append(found)
         return found

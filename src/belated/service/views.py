@@ -11,8 +11,10 @@ from belated.service.messages import (
     DecisionAnswer,
     DecisionStatusAnswer,
     ExperimentAnswer,
+    ExperimentsAnswer,
     SilenceAnswer,
 )
+from belated.service.session import Session
 
 
 def experiment_view(experiment: Experiment) -> ExperimentAnswer:
@@ -49,6 +51,12 @@ def experiment_view(experiment: Experiment) -> ExperimentAnswer:
         late=experiment.counts.late,
         last_event=experiment.seq,
     )
+
+
+def experiments_view(session: Session) -> ExperimentsAnswer:
+    """All experiments as they are now."""
+    found, damaged = session.all()
+    return ExperimentsAnswer([experiment_view(experiment) for experiment in found], damaged)
 
 
 def decision_view(experiment: Experiment, decision: Decision) -> DecisionAnswer:

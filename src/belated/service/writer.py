@@ -10,9 +10,13 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from belated.errors import AlreadyThere, Refused, StorageError
+import structlog
+
+from belated.errors import AlreadyThere, Refused, StorageError, no_storage
 from belated.journal.journal import Journal
 from belated.service.session import Experiments, Operation, Session
+
+log = structlog.get_logger()
 
 LINGER = 0.001
 """Seconds that a transaction waits for as many operations as the last one had: those who were answered come again."""
@@ -43,7 +47,6 @@ class Writer:
         self._failed: BaseException | None = None
         self._ended = False
         self._last_batch = 0
-        self.last_commit = 0.0
 
     def start(self) -> None:
         """Open the journal and begin to work; an error if it cannot be opened."""
@@ -57,10 +60,9 @@ class Writer:
         self._queue.put(None)
         self._thread.join()
 
-    @property
-    def alive(self) -> bool:
-        """Whether the thread is at work."""
-        return self._thread.is_alive()
+    def reader(self) -> Journal:
+        """Another connection to the journal, which only reads."""
+        return self._journal.reader()
 
     def submit(self, operation: Operation, answer: Answer) -> None:
         """Have an operation done; ``answer`` is called by the writer's thread after the commit, or is the future of
@@ -177,7 +179,6 @@ class Writer:
             with suppress(StorageError):  # the connection may be gone; the next transaction makes a new one
                 database.rollback()
             raise
-        self.last_commit = time.time()
         if self._watch is not None and session.events:
             self._watch(time.perf_counter() - begin, len(session.events))
         return results
@@ -198,16 +199,20 @@ class Writer:
 
 
 def _done(operation: Operation, session: Session) -> Result:
+    before = len(session.events)
     try:
         return operation.act(session), None
     except Refused as refused:
+        if len(session.events) > before:
+            raise RuntimeError("an operation was refused after it had changed something") from refused
         return None, refused
 
 
 def _told(error: BaseException) -> BaseException:
     """What the caller gets to know of something unforeseen."""
     if isinstance(error, StorageError):
-        return Refused(503, "storage", f"{error}. Send the same request again: with an id it counts once.")
+        log.error("storage", detail=str(error))
+        return no_storage()
     return error
 
 

@@ -5,7 +5,7 @@ The ticket is made from the key's hash and is no key: it opens the dashboard's p
 from __future__ import annotations
 
 import hmac
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -62,8 +62,9 @@ def log_in(keyring: Keyring, request: Request, fields: dict[str, str]) -> Respon
     key = fields.get("key", "").strip()
     keyring.check(key or None, "reader")
     answer = RedirectResponse(destination(fields.get("next")), 303)
-    secure = request.url.scheme == "https"
-    answer.set_cookie(COOKIE, ticket(hashed(key)), httponly=True, samesite="strict", secure=secure, path="/")
+    answer.set_cookie(
+        COOKIE, ticket(hashed(key)), httponly=True, samesite="strict", secure=_encrypted(request), path="/"
+    )
     return answer
 
 
@@ -71,11 +72,21 @@ def log_out(request: Request) -> Response:
     """Take the ticket back."""
     _check_origin(request)
     answer = RedirectResponse("/", 303)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", path="/")
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=_encrypted(request), path="/")
     return answer
 
 
+def _encrypted(request: Request) -> bool:
+    """Whether the browser speaks TLS, with us or with a proxy before us."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
+
+
 def _check_origin(request: Request) -> None:
-    origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-        raise Refused(403, "other-origin", "this form was sent from another page; open /login here.")
+    origin, host = request.headers.get("origin"), request.headers.get("host")
+    if origin is not None and origin.partition("://")[2] != host:
+        raise Refused(
+            403,
+            "other-origin",
+            f"this form was sent from a page of {origin}, and the server was asked for as {host}. Open /login here; a "
+            "proxy before the server must pass the header Host on as it came.",
+        )

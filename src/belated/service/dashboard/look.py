@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import threading
 import time
-from typing import Any
+from typing import Any, cast
 
-from belated.errors import Refused, StorageError
+import structlog
+
+from belated.errors import Refused, StorageError, no_storage
 from belated.journal.database import Database
 from belated.service.clock import now
 from belated.service.curves import delay_curves
@@ -17,11 +19,13 @@ from belated.service.dashboard.reasons import explained
 from belated.service.dashboard.shares import ages, brackets, traffic
 from belated.service.dashboard.tally import Tally
 from belated.service.export import event_line
-from belated.service.messages import ExperimentAnswer
+from belated.service.messages import ExperimentAnswer, ExperimentsAnswer
 from belated.service.session import Operation, Session
 from belated.service.spec import NAME
 from belated.service.state import Service
-from belated.service.views import experiment_view
+from belated.service.views import experiment_view, experiments_view
+
+log = structlog.get_logger()
 
 TAIL = 14
 """Events of the live tail."""
@@ -59,10 +63,10 @@ class Look:
         self._fresh = Fresh()
         self._watched: dict[int, Watched] = {}
 
-    async def experiments(self) -> list[ExperimentAnswer]:
+    async def experiments(self) -> ExperimentsAnswer:
         """All experiments."""
-        found = await self._fresh.get("experiments", lambda: self._service.writer.run(Operation(_all)))
-        return list(found)
+        found = await self._fresh.get("experiments", lambda: self._service.writer.run(Operation(experiments_view)))
+        return cast("ExperimentsAnswer", found)
 
     async def page(self, name: str) -> Page:
         """All about one experiment."""
@@ -72,7 +76,8 @@ class Look:
             delays = await self._fresh.get(("delays", name), lambda: self._delays(name), rest=10.0)
             page: Page = await self._fresh.get(("page", name), lambda: self._page(name, delays), rest=2.0)
         except StorageError as error:
-            raise Refused(503, "storage", f"{error}. Come again.") from error
+            log.error("storage", detail=str(error))
+            raise no_storage() from error
         return page
 
     # ---- in another thread ----
@@ -87,15 +92,15 @@ class Look:
 
     def _delays(self, name: str) -> Any:
         _, experiment = self._viewed(name)
-        return delay_curves(self._service.reader(), name, [arm.arm for arm in experiment.arms])
+        with self._service.reading() as journal:
+            return delay_curves(journal, name, [arm.arm for arm in experiment.arms])
 
     def _page(self, name: str, delays: Any) -> Page:
         number, experiment = self._viewed(name)
-        journal = self._service.reader()
         names = [arm.arm for arm in experiment.arms]
         silence = experiment.silence.reward if experiment.silence is not None else None
         watched = self._watched.setdefault(number, Watched(Tally(number, len(names), silence)))
-        with watched.lock:
+        with watched.lock, self._service.reading() as journal:
             watched.take_along(journal.database, experiment)
             tail = journal.newer(number, experiment.last_event - TAIL)
             return Page(
@@ -118,10 +123,6 @@ class Look:
             if sample.labels.get("experiment") == name and sample.name.endswith("_total")
         }
         return Feedback(counted.get("duplicate", 0), counted.get("conflict", 0))
-
-
-def _all(session: Session) -> list[ExperimentAnswer]:
-    return [experiment_view(experiment) for experiment in session.all()]
 
 
 def _known(arm: int | None, names: list[str]) -> bool:

@@ -16,7 +16,7 @@ from belated.errors import Refused
 from belated.service.dashboard import entry
 from belated.service.dashboard.look import Look
 from belated.service.dashboard.render import ASSETS, asset, rendered
-from belated.service.messages import ArmAnswer, ExperimentsAnswer
+from belated.service.messages import ArmAnswer
 from belated.service.problems import problem_response
 from belated.service.state import Service
 
@@ -92,11 +92,11 @@ class Pages:
     async def index(self, request: Request) -> Response:
         """All experiments."""
         found = await self._look.experiments()
-        return await self._html("index.html", request, experiments=found)
+        return await self._html("index.html", request, experiments=found.experiments, damaged=found.damaged)
 
     async def index_json(self, request: Request) -> Response:
         """The same as JSON."""
-        return _json(ExperimentsAnswer(await self._look.experiments()))
+        return _json(await self._look.experiments())
 
     async def experiment(self, request: Request) -> Response:
         """One experiment, as a page or as JSON."""

@@ -9,20 +9,21 @@ from collections.abc import Callable
 
 from belated.service.demo.past import make_history
 from belated.service.demo.traffic import Traffic
-from belated.service.serve import serve
+from belated.service.serve import listen, serve
 from belated.service.settings import Settings
 
 
 def run_demo(settings: Settings, seed: int, listening: Callable[[str], None]) -> None:
     """Serve the demo until a signal says to end; ``listening`` is called with the address."""
-    make_history(settings.db, seed)
-    traffic = Traffic(settings.db, seed)
+    with listen(settings) as listener:  # before the work, which would be in vain where the port is taken
+        make_history(settings.db, seed)
+        traffic = Traffic(settings.db, seed)
 
-    def begin(address: str) -> None:
-        traffic.start(address)
-        listening(address)
+        def begin(address: str) -> None:
+            traffic.start(address)
+            listening(address)
 
-    try:
-        serve(settings, begin)
-    finally:
-        traffic.stop()
+        try:
+            serve(settings, begin, listener)
+        finally:
+            traffic.stop()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from belated.service.dashboard.charts.base import Part, element, nice_step, picture
+from belated.service.dashboard.charts.base import Part, across, element, nice_step, picture, rooms
 from belated.service.dashboard.contents import Ages
 from belated.service.dashboard.words import duration, grouped, short
 
-WIDTH, HEIGHT = 640.0, 280.0
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 16.0, 24.0, 30.0
+HEIGHT, TOP, BOTTOM = 280.0, 24.0, 30.0
 FEWEST = 6
 """Classes that are always drawn; older ones only where something is that old."""
 
@@ -21,7 +20,8 @@ def ages_chart(ages: Ages) -> Markup:
     top = step * -(-most // step)
     last = max(place for place, count in enumerate(ages.pending) if count or place < FEWEST)
     pending = ages.pending[: last + 2]
-    wide = (WIDTH - LEFT - RIGHT) / len(pending)
+    wide = 1.0 / len(pending)
+    labels = [((place + 0.5) * wide, _short(ages.edges, place)) for place in range(len(pending))]
 
     def y(count: float) -> float:
         return TOP + (1.0 - count / top) * (HEIGHT - TOP - BOTTOM)
@@ -29,20 +29,26 @@ def ages_chart(ages: Ages) -> Markup:
     parts: list[Part] = []
     for level in range(round(top / step) + 1):
         count = level * step
-        parts.append(element("line", class_="grid", x1=LEFT, x2=WIDTH - RIGHT, y1=y(count), y2=y(count)))
-        parts.append(element("text", short(round(count)), class_="tick", x=LEFT - 8, y=y(count) + 4, text_anchor="end"))
-    for place, count in enumerate(pending):
-        x = LEFT + (place + 0.14) * wide
-        middle = x + 0.36 * wide
+        parts.append(element("line", class_="grid", x1=0, x2="100%", y1=y(count), y2=y(count)))
+        parts.append(element("text", short(round(count)), class_="tick", x=-8, y=y(count) + 4, text_anchor="end"))
+    values = [(at, short(count)) for (at, _), count in zip(labels, pending, strict=True)]
+    seen = zip(labels, rooms(labels), values, rooms(values, gap=2.0), strict=True)
+    for place, ((at, label), room, (_, value), value_room) in enumerate(seen):
+        count = pending[place]
+        x, middle = across(at - 0.36 * wide), across(at)
         bar: list[Part] = [element("title", f"{_label(ages.edges, place)}: {grouped(count)} pending")]
         if count:
-            bar.append(element("rect", class_="bar", x=x, y=y(count), width=0.72 * wide, height=y(0) - y(count), rx=2))
-            bar.append(element("text", short(count), class_="value", x=middle, y=y(count) - 6, text_anchor="middle"))
+            bar.append(
+                element("rect", class_="bar", x=x, y=y(count), width=across(0.72 * wide), height=y(0) - y(count), rx=2)
+            )
+            bar.append(
+                element("text", value, class_=f"value{value_room}", x=middle, y=y(count) - 6, text_anchor="middle")
+            )
         bar.append(
             element(
                 "text",
-                _short(ages.edges, place),
-                class_="tick small",
+                label,
+                class_=f"tick small{room}",
                 x=middle,
                 y=HEIGHT - BOTTOM + 18,
                 text_anchor="middle",
@@ -50,7 +56,7 @@ def ages_chart(ages: Ages) -> Markup:
         )
         parts.append(element("g", *bar))
     told = "; ".join(f"{_label(ages.edges, place)}: {count}" for place, count in enumerate(ages.pending) if count)
-    return picture("ages", "Pending decisions by age", told or "nothing is pending", WIDTH, HEIGHT, parts)
+    return picture("ages", "Pending decisions by age", told or "nothing is pending", HEIGHT, parts)
 
 
 def _label(edges: list[float], place: int) -> str:

@@ -1,12 +1,16 @@
 """What all pictures share: elements that escape what they are given, scales, ticks, colours and patterns.
 
+A picture is as wide as its place. Its height and its letters are not: along x everything stands at a percentage between
+the margins that the style sheet gives, and lines and areas are stretched.
+
 Colours are classes (``c0`` to ``c7``, ``rest``), so that the style sheet can have them light and dark; patterns and
 dashes tell arms apart without colour."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from markupsafe import Markup, escape
 
@@ -32,7 +36,7 @@ def _number(value: object) -> object:
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-def picture(key: str, title: str, description: str, width: float, height: float, parts: Iterable[Part]) -> Markup:
+def picture(key: str, title: str, description: str, height: float, parts: Iterable[Part]) -> Markup:
     """A whole SVG, with a title and a description for those who do not see it."""
     return element(
         "svg",
@@ -41,9 +45,59 @@ def picture(key: str, title: str, description: str, width: float, height: float,
         *parts,
         xmlns="http://www.w3.org/2000/svg",
         class_=f"chart {key}",
-        viewBox=f"0 0 {width:g} {height:g}",
+        width="100%",
+        height=height,
         role="img",
         aria_labelledby=f"{key}-title {key}-desc",
+    )
+
+
+def across(part: float) -> str:
+    """A place between the left margin (0) and the right one (1).
+
+    >>> across(0.25)
+    '25%'
+    """
+    return f"{100.0 * part:.5g}%"
+
+
+UNITS = 1_000.0
+"""From the left margin to the right one, in what is stretched."""
+
+
+def stretched(height: float, *parts: Part) -> Markup:
+    """Lines and areas that are as wide as there is room; as thick as ever by the style sheet."""
+    box = f"0 0 {UNITS:g} {height:g}"
+    return element(
+        "svg", *parts, class_="stretched", viewBox=box, preserveAspectRatio="none", width="100%", height=height
+    )
+
+
+_LETTER, _GAP = 5.9, 6.0
+_ROOMS = ((250.0, ""), (370.0, " from-420"), (560.0, " from-640"))
+"""Between the margins, and the class of what has room there and not before."""
+_LAST = " from-900"
+
+
+def rooms(labels: Sequence[tuple[float, str]], gap: float = _GAP) -> list[str]:
+    """The class of each label (where, text) of an axis: in a narrow picture only every second is seen, or every fourth.
+
+    >>> rooms([(0.0, "1 min"), (0.1, "2 min"), (0.2, "3 min"), (0.3, "4 min")])
+    ['', ' from-420', '', ' from-420']
+    """
+    found = [_LAST] * len(labels)
+    for width, room in reversed(_ROOMS):
+        step = 1
+        while step < len(labels) and not _fit(labels[::step], width, gap):
+            step *= 2
+        found[::step] = [room] * len(found[::step])
+    return found
+
+
+def _fit(labels: Sequence[tuple[float, str]], width: float, gap: float) -> bool:
+    return all(
+        (there - here) * width >= (len(one) + len(other)) / 2 * _LETTER + gap
+        for (here, one), (there, other) in pairwise(labels)
     )
 
 
@@ -97,6 +151,16 @@ def filled(slot: int | None, tag: str, *parts: Part, **shape: object) -> Markup:
     over = slot is not None and bool(_PATTERNS[slot][1])
     under = element(tag, *parts, class_=f"area {colour(slot)}", **shape)
     return under + element(tag, class_="over", fill=f"url(#hatch{slot})", **shape) if over else under
+
+
+def hatched(slot: int | None, shape: str, height: float) -> Markup:
+    """The pattern of an area that is stretched, itself not stretched."""
+    if slot is None or not _PATTERNS[slot][1]:
+        return Markup("")
+    inner = element("path", d=shape, transform=f"scale({1.0 / UNITS:g} {1.0 / height:g})")
+    clip = element("clipPath", inner, id=f"clip{slot}", clipPathUnits="objectBoundingBox")
+    whole = {"x": 0, "y": 0, "width": "100%", "height": height}
+    return clip + element("rect", class_="over", fill=f"url(#hatch{slot})", clip_path=f"url(#clip{slot})", **whole)
 
 
 def swatch(slot: int | None) -> Markup:

@@ -6,12 +6,22 @@ import math
 
 from markupsafe import Markup
 
-from belated.service.dashboard.charts.base import Part, colour, dash, element, path, picture
+from belated.service.dashboard.charts.base import (
+    UNITS,
+    Part,
+    across,
+    colour,
+    dash,
+    element,
+    path,
+    picture,
+    rooms,
+    stretched,
+)
 from belated.service.dashboard.words import cut, duration, share
 from belated.service.messages import CurveAnswer, DelaysAnswer
 
-WIDTH, HEIGHT = 640.0, 280.0
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 16.0, 12.0, 30.0
+HEIGHT, TOP, BOTTOM = 280.0, 12.0, 30.0
 TICKS = (0.001, 0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0, 604_800.0, 2_592_000.0, 31_536_000.0)
 LEAST = 0.001
 HARDLY = 0.005
@@ -32,22 +42,18 @@ def delays_chart(delays: DelaysAnswer, slots: dict[int, int]) -> Markup | None:
     end = max(high, begin * 10.0) * 1.15
 
     def x(seconds: float) -> float:
-        part = math.log(max(seconds, begin) / begin) / math.log(end / begin)
-        return LEFT + part * (WIDTH - LEFT - RIGHT)
+        return math.log(max(seconds, begin) / begin) / math.log(end / begin)
 
     parts: list[Part] = [_level(level) for level in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    for tick in TICKS:
-        if begin <= tick <= end:
-            line = element("line", class_="grid", x1=x(tick), x2=x(tick), y1=TOP, y2=HEIGHT - BOTTOM)
-            label = element(
-                "text", duration(tick), class_="tick", x=x(tick), y=HEIGHT - BOTTOM + 18, text_anchor="middle"
-            )
-            parts += [line, label]
-    if len(curves) <= MOST_BANDS:
-        parts += [_band(curve, slot, x, end) for curve, slot in curves]
-    parts += [_line(curve, slot, x, end) for curve, slot in curves]
+    ticks = [(x(tick), duration(tick)) for tick in TICKS if begin <= tick <= end]
+    for (at, text), room in zip(ticks, rooms(ticks), strict=True):
+        line = element("line", class_="grid", x1=across(at), x2=across(at), y1=TOP, y2=HEIGHT - BOTTOM)
+        label = element("text", text, class_=f"tick{room}", x=across(at), y=HEIGHT - BOTTOM + 18, text_anchor="middle")
+        parts += [line, label]
+    bands = [_band(curve, slot, x, end) for curve, slot in curves] if len(curves) <= MOST_BANDS else []
+    parts.append(stretched(HEIGHT, *bands, *(_line(curve, slot, x, end) for curve, slot in curves)))
     told = "; ".join(_told(curve) for curve, _ in curves)
-    return picture("delays", "Delay curve of each arm", told, WIDTH, HEIGHT, parts)
+    return picture("delays", "Delay curve of each arm", told, HEIGHT, parts)
 
 
 def _first(curve: CurveAnswer) -> float:
@@ -61,17 +67,18 @@ def _y(part: float) -> float:
 
 
 def _level(level: float) -> Markup:
-    line = element("line", class_="grid", x1=LEFT, x2=WIDTH - RIGHT, y1=_y(level), y2=_y(level))
-    return line + element("text", f"{level:.0%}", class_="tick", x=LEFT - 8, y=_y(level) + 4, text_anchor="end")
+    line = element("line", class_="grid", x1=0, x2="100%", y1=_y(level), y2=_y(level))
+    return line + element("text", f"{level:.0%}", class_="tick", x=-8, y=_y(level) + 4, text_anchor="end")
 
 
 def _steps(curve: CurveAnswer, values: list[float], x: object, end: float) -> list[tuple[float, float]]:
     assert callable(x)
-    points, before = [(LEFT, _y(0.0))], 0.0
+    points, before = [(0.0, _y(0.0))], 0.0
     for seconds, value in zip(curve.seconds, values, strict=True):
-        points += [(x(seconds), _y(before)), (x(seconds), _y(value))]
+        at = UNITS * x(seconds)
+        points += [(at, _y(before)), (at, _y(value))]
         before = value
-    return [*points, (x(end), _y(before))]
+    return [*points, (UNITS, _y(before))]
 
 
 def _line(curve: CurveAnswer, slot: int, x: object, end: float) -> Markup:

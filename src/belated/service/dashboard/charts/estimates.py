@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
-from belated.service.dashboard.charts.base import Part, colour, element, picture
+from belated.service.dashboard.charts.base import Part, across, colour, element, picture
 from belated.service.dashboard.contents import Bracket
 from belated.service.dashboard.words import cut, figure
 from belated.service.messages import ArmAnswer
 
-WIDTH = 640.0
-LEFT, RIGHT, TOP, BOTTOM, ROW = 150.0, 20.0, 8.0, 30.0, 34.0
+TOP, BOTTOM, ROW = 8.0, 30.0, 34.0
+THIN = 0.004
+"""The width of a bracket, at the least."""
 MOST_ROWS = 12
 
 
@@ -32,41 +33,42 @@ def estimates_chart(arms: list[ArmAnswer], brackets: list[Bracket], slots: dict[
     low, high = (low, high) if high <= 1.0 else (0.8, 1.0)
 
     def x_of(value: float) -> float:
-        return LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+        return (value - low) / (high - low)
 
     parts: list[Part] = []
     step = 0.2 if high - low > 0.65 else 0.1 if high - low > 0.25 else 0.05
     for number in range(round((high - low) / step) + 1):
         value = low + number * step
-        x = x_of(value)
+        x = across(x_of(value))
         parts.append(element("line", class_="grid", x1=x, x2=x, y1=TOP, y2=height - BOTTOM))
         parts.append(element("text", f"{value:.2g}", class_="tick", x=x, y=height - BOTTOM + 18, text_anchor="middle"))
     best = max((arms[place].lower for place in range(len(arms)) if arms[place].active), default=0.0)
     if best > 0.0:
-        line = element("line", class_="bar-line", x1=x_of(best), x2=x_of(best), y1=TOP, y2=height - BOTTOM)
+        x = across(x_of(best))
+        line = element("line", class_="bar-line", x1=x, x2=x, y1=TOP, y2=height - BOTTOM)
         parts.append(element("g", element("title", f"the largest lower bound of an active arm: {best:.3f}"), line))
     for row, place in enumerate(places):
         parts.append(_row(arms[place], brackets[place], slots.get(place), TOP + ROW * (row + 0.5), x_of))
     told = "; ".join(_told(arms[place], brackets[place]) for place in places)
-    return picture("estimates", "Estimate and interval of each arm", told, WIDTH, height, parts)
+    return picture("estimates", "Estimate and interval of each arm", told, height, parts)
 
 
 def _row(arm: ArmAnswer, bracket: Bracket, slot: int | None, y: float, x_of: Callable[[float], float]) -> Markup:
     hue = colour(slot)
-    low, high = x_of(arm.lower), x_of(arm.upper)
+    low, high = across(x_of(arm.lower)), across(x_of(arm.upper))
     parts: list[Part] = [
         element("title", _told(arm, bracket)),
-        element("rect", class_="row", x=0.0, y=y - ROW / 2, width=WIDTH, height=ROW),
-        element("text", cut(arm.arm, 17), class_="name", x=LEFT - 14, y=y + 4, text_anchor="end"),
-        element("path", class_=f"interval {hue}", d=f"M{low:.1f},{y:.1f}H{high:.1f}"),
-        element("path", class_=f"interval {hue}", d=f"M{low:.1f},{y - 5:.1f}v10M{high:.1f},{y - 5:.1f}v10"),
+        element("rect", class_="row", x=0, y=y - ROW / 2, width="100%", height=ROW),
+        element("foreignObject", element("div", cut(arm.arm)), class_="label", x=-150, y=y - 10, width=138, height=20),
+        element("line", class_=f"interval {hue}", x1=low, x2=high, y1=y, y2=y),
+        *(element("line", class_=f"cap {hue}", x1=end, x2=end, y1=y - 5, y2=y + 5) for end in (low, high)),
     ]
     if bracket.all_fail is not None and bracket.all_succeed is not None:
-        x, end = x_of(bracket.all_fail), x_of(bracket.all_succeed)
-        wide = max(end - x, 1.5)
-        parts.append(element("rect", class_=f"bracket {hue}", x=x, y=y - 6.5, width=wide, height=13, rx=2))
+        x = x_of(bracket.all_fail)
+        wide = across(max(x_of(bracket.all_succeed) - x, THIN))
+        parts.append(element("rect", class_=f"bracket {hue}", x=across(x), y=y - 6.5, width=wide, height=13, rx=2))
     if arm.mean is not None:
-        parts.append(element("circle", class_=f"mean {hue}", cx=x_of(arm.mean), cy=y, r=4.5))
+        parts.append(element("circle", class_=f"mean {hue}", cx=across(x_of(arm.mean)), cy=y, r=4.5))
     return element("g", *parts, class_="estimate" if arm.active else "estimate eliminated")
 
 

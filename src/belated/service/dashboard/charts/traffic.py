@@ -7,13 +7,24 @@ from datetime import UTC, datetime, timedelta
 from markupsafe import Markup
 
 from belated.service.clock import read
-from belated.service.dashboard.charts.base import Part, element, filled, path, picture
+from belated.service.dashboard.charts.base import (
+    UNITS,
+    Part,
+    across,
+    colour,
+    element,
+    filled,
+    hatched,
+    path,
+    picture,
+    rooms,
+    stretched,
+)
 from belated.service.dashboard.contents import Elimination, Traffic
 from belated.service.dashboard.words import clock_time, cut, grouped, share
 from belated.service.messages import ArmAnswer
 
-WIDTH, HEIGHT = 1180.0, 250.0
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 8.0, 14.0, 26.0
+HEIGHT, TOP, BOTTOM = 250.0, 14.0, 26.0
 STEPS = (1, 2, 5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200)
 DAYS = (1, 2, 5, 7, 14, 30, 60, 90, 180, 365, 730)
 TICKS = 8
@@ -24,10 +35,11 @@ def traffic_chart(traffic: Traffic, eliminated: list[Elimination], slots: dict[i
     begin, end = _micros(traffic.begin[0]), _micros(traffic.end[-1])
     wide = max(end - begin, 1)
     middles = [(_micros(a) + _micros(b)) / 2 for a, b in zip(traffic.begin, traffic.end, strict=True)]
-    places = [LEFT, *(LEFT + (at - begin) / wide * (WIDTH - LEFT - RIGHT) for at in middles), WIDTH - RIGHT]
+    places = [0.0, *(UNITS * (at - begin) / wide for at in middles), UNITS]
     totals = [sum(each) for each in zip(*(series.decisions for series in traffic.series), strict=True)]
     below = [0.0] * len(places)
-    parts: list[Part] = []
+    areas: list[Part] = []
+    hatches: list[Part] = []
     for series in traffic.series:
         parts_of = [count / total if total else 0.0 for count, total in zip(series.decisions, totals, strict=True)]
         above = [low + part for low, part in zip(below, [parts_of[0], *parts_of, parts_of[-1]], strict=True)]
@@ -36,18 +48,20 @@ def traffic_chart(traffic: Traffic, eliminated: list[Elimination], slots: dict[i
         slot = slots.get(series.place) if series.place is not None else None
         name = "all other arms" if series.arm is None else series.arm
         told = f"{cut(name)}: {share(parts_of[-1])} of the newest {grouped(totals[-1])} decisions"
-        parts.append(filled(slot, "path", element("title", told), d=path(outline, closed=True)))
+        shape = path(outline, closed=True)
+        areas.append(element("path", element("title", told), class_=f"area {colour(slot)}", d=shape))
+        hatches.append(hatched(slot, shape, HEIGHT))
         below = above
+    parts = [stretched(HEIGHT, *areas), *hatches]
     parts += [_level(level) for level in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    parts += [_tick(LEFT + (at - begin) / wide * (WIDTH - LEFT - RIGHT), label) for at, label in _times(begin, end)]
-    parts += [
-        _gone(each, LEFT + (_micros(each.at) - begin) / wide * (WIDTH - LEFT - RIGHT), slots) for each in eliminated
-    ]
+    ticks = [((at - begin) / wide, label) for at, label in _times(begin, end)]
+    parts += [_tick(at, label, room) for (at, label), room in zip(ticks, rooms(ticks), strict=True)]
+    parts += [_gone(each, across((_micros(each.at) - begin) / wide)) for each in eliminated]
     told = (
         f"From {clock_time(traffic.begin[0])} to {clock_time(traffic.end[-1])} UTC; the newest shares are in the "
         "legend below."
     )
-    return picture("traffic", "Share of traffic over time", told, WIDTH, HEIGHT, parts)
+    return picture("traffic", "Share of traffic over time", told, HEIGHT, parts)
 
 
 def _micros(text: str) -> int:
@@ -62,21 +76,22 @@ def _y(part: float) -> float:
 
 def _level(level: float) -> Markup:
     y = _y(level)
-    line = element("line", class_="grid over-area", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y)
-    return line + element("text", f"{level:.0%}", class_="tick", x=LEFT - 8, y=y + 4, text_anchor="end")
+    line = element("line", class_="grid over-area", x1=0, x2="100%", y1=y, y2=y)
+    return line + element("text", f"{level:.0%}", class_="tick", x=-8, y=y + 4, text_anchor="end")
 
 
-def _tick(x: float, label: str) -> Markup:
-    y = HEIGHT - BOTTOM
+def _tick(at: float, label: str, room: str) -> Markup:
+    x, y = across(at), HEIGHT - BOTTOM
     line = element("line", class_="axis", x1=x, x2=x, y1=y, y2=y + 5)
-    anchor = "start" if x < LEFT + 20 else "end" if x > WIDTH - RIGHT - 30 else "middle"
-    return line + element("text", label, class_="tick", x=x, y=y + 19, text_anchor=anchor)
+    anchor = "start" if at < 0.02 else "end" if at > 0.92 else "middle"
+    return line + element("text", label, class_=f"tick{room}", x=x, y=y + 19, text_anchor=anchor)
 
 
-def _gone(each: Elimination, x: float, slots: dict[int, int]) -> Markup:
+def _gone(each: Elimination, x: str) -> Markup:
     line = element("line", class_="gone", x1=x, x2=x, y1=TOP - 4, y2=HEIGHT - BOTTOM)
     title = element("title", f"{cut(each.arm)} was eliminated at decision {grouped(each.decision)}")
-    return element("g", title, line, element("path", class_="gone", d=f"M{x - 4:.1f},{TOP - 12:.1f}l8,8m0,-8l-8,8"))
+    cross = element("svg", element("path", class_="gone", d="M-4,0l8,8m0,-8l-8,8"), class_="mark", x=x, y=TOP - 12)
+    return element("g", title, line, cross)
 
 
 def _times(begin: int, end: int) -> list[tuple[int, str]]:
