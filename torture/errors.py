@@ -26,7 +26,7 @@ from typing import Any
 from disk import Disk
 from ledger import Found, Ledger
 from power import NAME, examine
-from work import Small, StepWriter, Work, open_small
+from work import Small, StepWriter, Work, open_small, quiet
 
 from belated.errors import StorageError
 from belated.service.session import Operation, Session
@@ -156,6 +156,7 @@ def main() -> int:
     parser.add_argument("--transactions", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    quiet()
     failed = 0
     for kind in (StepWriter, Careless):
         for full in (False, True):

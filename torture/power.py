@@ -22,7 +22,7 @@ from pathlib import Path
 
 from disk import Disk
 from ledger import Found, Ledger, compare
-from work import Small, Work, open_small, started
+from work import Small, Work, open_small, quiet, started
 
 LIVES = 4
 """Cuts that a database lives through, one after the other."""
@@ -166,6 +166,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="just the life of this number, as a failure names it")
     options = parser.parse_args()
+    quiet()
     failed = 0
     for name, kind in KINDS.items():
         begin = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
+import structlog
 from ledger import Asked, Ledger
 
 from belated.errors import Refused, StorageError
@@ -34,6 +36,11 @@ class Task(NamedTuple):
     operation: Operation
     note: Callable[[Any], None]
     asked: tuple[Asked, ...] = ()
+
+
+def quiet() -> None:
+    """Let the writer not log what fails on purpose."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 class Small(SQLite):

@@ -12,6 +12,7 @@
     |   |-- ConflictingFeedback              the decision already has another reward
     |   `-- InvalidReward                    NaN, infinite, outside [0, 1] or no number
     |-- StateError (also ValueError)         a saved bandit or result cannot be restored
+    |   `-- OtherVersion                     it was saved by other code
     |-- NotReproducible                      a result whose problem cannot be written down is asked to run again
     |-- FigureNotSaved (also OSError)        the process that saves a report's figures ended early
     |-- Refused                              the service refused a request; ``.status`` and ``.kind`` say how

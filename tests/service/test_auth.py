@@ -189,14 +189,13 @@ def test_a_broken_handler_does_not_write_keys_into_the_log(tmp_path: Path) -> No
             http.post("/v1/experiments", json={"name": "e", "arms": ["a"], "policy": {"name": "UCB"}})
             http.post("/v1/experiments/e/decisions", json={"id": "d"})
             with sqlite3.connect(db) as damaged:
-                damaged.execute("DELETE FROM belated_events")
-                damaged.execute("INSERT INTO belated_events (experiment, seq, kind, at) VALUES (1, 3, 'odd', 0)")
+                damaged.execute("UPDATE belated_events SET extra = '{'")
             damaged.close()
-            answer = http.get("/v1/experiments/e")
+            answer = http.get("/v1/decisions/d")
         assert (answer.status_code, answer.json()["type"]) == (500, "urn:belated:problem:unforeseen")
         server.end()
     log = "".join(server.lines)
-    assert "StateError" in log
+    assert "DecodeError" in log
     assert all(key not in log for key in keys.values())
 
 

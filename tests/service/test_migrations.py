@@ -319,7 +319,8 @@ def test_the_same_is_so_on_postgresql(postgres: str) -> None:
     db = fresh(postgres)
     make_some(db)
     with psycopg.connect(db) as connection:
-        assert connection.execute("SELECT value FROM belated_meta WHERE name = 'schema'").fetchall() == [(str(schema.VERSION),)]
+        found = connection.execute("SELECT value FROM belated_meta WHERE name = 'schema'").fetchall()
+        assert found == [(str(schema.VERSION),)]
     journal = open_journal(db)
     assert [(each.name, each.events, each.error) for each in verify(journal)] == [
         ("plain", 10, None),

@@ -204,7 +204,7 @@ def _done(operation: Operation, session: Session) -> Result:
         return operation.act(session), None
     except Refused as refused:
         if len(session.events) > before:
-            raise RuntimeError("an operation was refused after it had changed something") from refused
+            raise AssertionError("an operation was refused after it had changed something") from refused
         return None, refused
 
 
