@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -140,6 +141,8 @@ class _Player:
         """In the order in which they were finished."""
 
     def __enter__(self) -> Self:
+        if self._device != "cpu":
+            gc.freeze()  # what a compiler left in memory, a million objects, is not searched for garbage meanwhile
         return self
 
     def __exit__(
@@ -147,6 +150,8 @@ class _Player:
     ) -> None:
         self._stopped = True
         self._pool.shutdown(cancel_futures=True)
+        if self._device != "cpu":
+            gc.unfreeze()
 
     def play_all(self, experiments: Iterable[Experiment], fraction: float) -> Iterator[Outcome]:
         """The outcome of each experiment, as they are finished; a device plays some of them at a time."""
