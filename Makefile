@@ -72,8 +72,9 @@ docs: $(READY) ## the documentation, into site; the numbers of the theory pages 
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-pictures: $(READY) ## the pictures of README and documentation
+pictures: $(READY) browser ## the pictures of README and documentation
 	$(BIN)/python docs/scripts/pictures.py
+	$(BIN)/python docs/scripts/dashboard_pictures.py
 
 clean: ## remove what the commands made, but for the benchmarks' environments
 	rm -rf $(VENV) out site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
