@@ -22,6 +22,7 @@ KNOWN: dict[str, list[str]] = json.loads(Path(os.environ["FUZZ_KNOWN"]).read_tex
 ANSWERS: Counter[str] = Counter()
 SHARE = 0.8
 """Of valid requests that get a name, or an id, that exists."""
+DECIDE, MOST_METADATA = "POST /v1/experiments/{name}/decisions", 16_000
 NEW_NAMES = "/v1/experiments/{name}/history"
 """Here a name that exists is the exception."""
 
@@ -52,6 +53,10 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         for key, known in (("name", KNOWN["names"]), ("id", KNOWN["ids"])):
             if key in case.path_parameters and chance.random() < SHARE:
                 case.path_parameters[key] = quote(chance.choice(known), safe="")  # as they all are by now
+    if case.operation.label == DECIDE and _valid(case, "body") and isinstance(case.body, dict):
+        metadata, count = case.body.get("metadata"), case.body.get("count")
+        if metadata is not None and len(json.dumps(metadata)) * (count or 1) > MOST_METADATA:
+            case.body["metadata"] = {}  # how many bytes all of it may have, no schema can say
     if case.operation.label == "POST /v1/feedback" and _valid(case, "body"):
         for item in case.body["feedback"]:
             if chance.random() < SHARE:
