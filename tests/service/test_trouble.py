@@ -252,3 +252,20 @@ def test_where_the_database_is_is_not_told_to_callers(tmp_path: Path) -> None:
         for answer in (http.get("/readyz"), decide(http, "colours"), http.get("/v1/experiments")):
             assert "secret-place" not in problem(answer, 503, "storage")
         assert any("secret-place" in line for line in server.lines)
+
+
+# ---- who stopped it ----
+
+
+def test_a_bandit_that_moves_does_not_resume_what_somebody_stopped(http: httpx2.Client) -> None:
+    name = "stopped-by-hand"
+    spec = {key: value for key, value in COLOURS.items() if key != "name"}
+    assert http.post("/v1/experiments", json={**spec, "name": name}).status_code == 201
+    assert decide(http, name).json()["arm"] == "red"
+    assert http.post(f"/v1/experiments/{name}/stop").json()["status"] == "stopped"
+    next_one = {**spec, "decisions": [1], "answers": [], "after": 1, "first": 1}  # UCB pulls green next
+    problem(http.post(f"/v1/experiments/{name}/history", json=next_one), 409, "experiment-stopped")
+    told = http.get(f"/v1/experiments/{name}").json()
+    assert (told["status"], told["pulls"]) == ("stopped", 1)
+    assert http.post(f"/v1/experiments/{name}/resume").json()["status"] == "running"
+    assert http.post(f"/v1/experiments/{name}/history", json=next_one).status_code == 201
