@@ -103,6 +103,20 @@ class Refused(BelatedError):
         self.experiment = experiment
 
 
+def unknown_experiment(name: str) -> Refused:
+    """The service has no experiment of this name."""
+    return Refused(
+        404,
+        "unknown-experiment",
+        f"there is no experiment {name!r}; create it with POST /v1/experiments, or list them with GET.",
+    )
+
+
+def unknown_decision(id: str) -> Refused:
+    """The service has no decision of this id."""
+    return Refused(404, "unknown-decision", f"there is no decision {id!r}; give an id that a decision was made with.")
+
+
 def no_storage() -> Refused:
     """The service cannot read or write now. Where its database is, and what is wrong with it, is for the log alone."""
     return Refused(

@@ -8,9 +8,13 @@ from typing import Any
 
 import httpx2
 import pytest
+from playwright.sync_api import Browser
 from postgres import fresh, server
 from problems import COLOURS
 from serving import Server, serving
+from watching import chromium
+
+from belated.service.demo.past import make_history
 
 
 @pytest.fixture(scope="session")
@@ -54,4 +58,25 @@ def http(request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
     server: Server = request.getfixturevalue(request.param)
     with server.client() as found:
         assert found.post("/v1/experiments", json=COLOURS).status_code in (200, 201)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server on the demo's history, without its visitors."""
+    db = str(tmp_path_factory.mktemp("demo") / "demo.db")
+    make_history(db, seed=0)
+    with serving(db) as found:
+        yield found
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Server]:
+    with serving(str(tmp_path / "empty.db")) as found:
         yield found

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from belated.errors import Refused
+from belated.errors import unknown_experiment
 from belated.journal.journal import Journal
 from belated.service.clock import now, shown
 from belated.service.messages import CurveAnswer, DelaysAnswer
@@ -26,7 +26,7 @@ def delay_curves(journal: Journal, name: str, arms: list[str]) -> DelaysAnswer:
     silence gave is pending still."""
     stored = journal.experiment(name)
     if stored is None:
-        raise Refused(404, "unknown-experiment", f"there is no experiment {name!r}.")
+        raise unknown_experiment(name)
     time = now()
     waited: list[list[float]] = [[] for _ in arms]
     came: list[list[bool]] = [[] for _ in arms]

@@ -11,7 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from belated.errors import AlreadyThere, BelatedError, ConfigurationError, Refused
+from belated.errors import AlreadyThere, BelatedError, ConfigurationError, Refused, unknown_experiment
 from belated.journal.events import COLUMNS, KINDS, Event, row_of
 from belated.journal.journal import Journal, Stored
 from belated.service.clock import EARLIEST, LATEST, shown
@@ -59,7 +59,7 @@ def as_parquet(journal: Journal, name: str) -> IO[bytes]:
     """A file with all events of an experiment, and with what it is; it is gone when it is closed."""
     stored = journal.experiment(name)
     if stored is None:
-        raise Refused(404, "unknown-experiment", f"there is no experiment {name!r}.")
+        raise unknown_experiment(name)
     about = {
         b"belated.format": FORMAT,
         b"belated.name": name.encode(),

@@ -6,7 +6,7 @@ from typing import Any
 
 import uuid_utils
 
-from belated.errors import Refused
+from belated.errors import Refused, unknown_decision
 from belated.journal.events import (
     ARM_ADDED,
     CANCELLED,
@@ -105,9 +105,7 @@ def _decided(session: Session, experiment: Experiment, id: str, extra: str | Non
 def _known(session: Session, id: str) -> Decision:
     found = session.decision(id)
     if found is None:
-        raise Refused(
-            404, "unknown-decision", f"there is no decision {id!r}; give an id that a decision was made with."
-        )
+        raise unknown_decision(id)
     return found
 
 

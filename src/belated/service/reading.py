@@ -10,7 +10,7 @@ import msgspec
 from msgspec import inspect
 from starlette.requests import Request
 
-from belated.errors import Refused
+from belated.errors import Refused, unknown_decision, unknown_experiment
 from belated.service import clock
 from belated.service.messages import BODY, ID
 from belated.service.spec import NAME
@@ -119,9 +119,7 @@ def name_of(request: Request) -> str:
     """The experiment's name in the address; an error if no experiment can have it."""
     name: str = request.path_params["name"]
     if not _NAME.fullmatch(name):
-        raise Refused(
-            404, "unknown-experiment", f"there is no experiment {name!r}; GET /v1/experiments lists those there are."
-        )
+        raise unknown_experiment(name)
     return name
 
 
@@ -129,9 +127,7 @@ def id_of(request: Request) -> str:
     """The decision's id in the address; an error if no decision can have it."""
     id: str = request.path_params["id"]
     if not _ID.fullmatch(id):
-        raise Refused(
-            404, "unknown-decision", f"there is no decision {id!r}; give an id that a decision was made with."
-        )
+        raise unknown_decision(id)
     return id
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from belated.errors import Refused, StorageError
+from belated.errors import Refused, StorageError, unknown_experiment
 from belated.journal.events import Event
 from belated.journal.journal import Journal, Stored
 from belated.service.clock import now
@@ -111,11 +111,7 @@ class Session:
         """The same, or an error if there is none."""
         found = self.find(name)
         if found is None:
-            raise Refused(
-                404,
-                "unknown-experiment",
-                f"there is no experiment {name!r}; create it with POST /v1/experiments, or list them with GET.",
-            )
+            raise unknown_experiment(name)
         return found
 
     def all(self) -> tuple[list[Experiment], list[str]]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import structlog
 
-from belated.errors import Refused, StorageError, no_storage
+from belated.errors import StorageError, no_storage, unknown_experiment
 from belated.journal.database import Database
 from belated.service.clock import now
 from belated.service.curves import delay_curves
@@ -71,7 +71,7 @@ class Look:
     async def page(self, name: str) -> Page:
         """All about one experiment."""
         if not re.fullmatch(NAME, name):
-            raise Refused(404, "unknown-experiment", f"there is no experiment {name!r}; / lists those there are.")
+            raise unknown_experiment(name)
         try:
             delays = await self._fresh.get(("delays", name), lambda: self._delays(name), rest=10.0)
             page: Page = await self._fresh.get(("page", name), lambda: self._page(name, delays), rest=2.0)
