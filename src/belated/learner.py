@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,15 @@ from belated.kernel import JIT, quietly, source_hash
 from belated.rng import check_seed, seed_words
 
 _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
+
+
+class Bounds(NamedTuple):
+    """Bounds on an arm's mean, and how many of its first pulls give them, where they come from some."""
+
+    lower: float
+    upper: float
+    lower_from: int | None = None
+    upper_from: int | None = None
 
 
 class Learner:
@@ -48,12 +57,13 @@ class Learner:
     @property
     def takes_back(self) -> bool:
         """Whether pulls can be taken back and answers replaced."""
-        return self.policy.takes_back and self.policy.memory == 0
+        puts_right = type(self.policy).note_correction is not Policy.note_correction
+        return self.policy.takes_back and (self.policy.memory == 0 or puts_right)
 
     @property
     def takes_new_arms(self) -> bool:
         """Whether arms can be added."""
-        return self.policy.takes_new_arms and self.policy.memory == 0
+        return self.policy.takes_new_arms
 
     def decide(self) -> tuple[int, int]:
         """(arm, rank) of the next decision."""
@@ -67,18 +77,18 @@ class Learner:
         """The reward of an earlier decision has come."""
         self._answer(self.parameters, self.state, arm, reward, rank, number + 1, self.decisions + 1)
 
-    def take_back(self, arm: int, reward: float | None = None) -> None:
-        """A pull was never made; it is still pending, or had this answer."""
+    def take_back(self, arm: int, rank: int, number: int, reward: float | None = None) -> None:
+        """An earlier decision was never carried out; it is still pending, or had this answer."""
         assert self.takes_back
         if reward is None:
-            self._correct(arm, -1, 0.0, 0.0)
+            self._correct(arm, rank, number, -1, 0.0, 0.0)
         else:
-            self._correct(arm, -1, -1.0, self._change(arm, -1.0, -reward))
+            self._correct(arm, rank, number, -1, -1.0, self._change(arm, -1.0, -reward))
 
-    def replace_answer(self, arm: int, before: float, now: float) -> None:
-        """An answer was not ``before`` but ``now``."""
+    def replace_answer(self, arm: int, rank: int, number: int, before: float, now: float) -> None:
+        """The answer to an earlier decision was not ``before`` but ``now``."""
         assert self.takes_back
-        self._correct(arm, 0, 0.0, self._change(arm, 0.0, now - before))
+        self._correct(arm, rank, number, 0, 0.0, self._change(arm, 0.0, now - before))
 
     def _change(self, arm: int, observed: float, total: float) -> float:
         """A change of an arm's sum that leaves it between 0 and the number of answers: what was added in one order and
@@ -92,20 +102,24 @@ class Learner:
         before, key = self.state, self.state.key.copy()
         self._start(self.arms + 1)
         self.state.key[:] = key
+        self.state.memory[: self.arms - 1] = before.memory[: self.arms - 1]
         for arm in range(self.arms - 1):
-            self._correct(arm, int(before.pulls[arm]), float(before.observed[arm]), float(before.total[arm]))
+            pulls, observed, total = int(before.pulls[arm]), float(before.observed[arm]), float(before.total[arm])
+            self._correct(arm, -1, 0, pulls, observed, total)
 
-    def _correct(self, arm: int, pulls: int, observed: float, total: float) -> None:
+    def _correct(self, arm: int, rank: int, number: int, pulls: int, observed: float, total: float) -> None:
         correct = calls.entry_for(calls.correct, type(self.policy))
         with quietly():
-            correct(self.parameters, self.state, arm, pulls, observed, total, self.decisions + 1)
+            correct(self.parameters, self.state, arm, rank, number + 1, pulls, observed, total, self.decisions + 1)
 
-    def bounds(self, arm: int) -> tuple[float, float]:
+    def bounds(self, arm: int) -> Bounds:
         """The policy's bounds on an arm's mean, cut to [0, 1]."""
         find = calls.entry_for(calls.bounds, type(self.policy))
         with quietly():
-            lower, upper = find(self.parameters, self.state, arm, self.decisions + 1)
-        return min(max(float(lower), 0.0), 1.0), min(max(float(upper), 0.0), 1.0)
+            lower, upper, low, high = find(self.parameters, self.state, arm, self.decisions + 1)
+        return Bounds(
+            min(max(float(lower), 0.0), 1.0), min(max(float(upper), 0.0), 1.0), int(low) or None, int(high) or None
+        )
 
     def to_bytes(self) -> bytes:
         """The state to the bit, for the same version of the code; :meth:`load` takes it in."""

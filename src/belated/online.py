@@ -58,6 +58,10 @@ class ArmSummary:
     active: bool
     eliminated_at: int | None
     """The first decision (1, 2, ...) that could no longer be this arm; None while it is active."""
+    lower_from: int | None = None
+    """Of a policy with prefix brackets, how many of the arm's first pulls give the lower bound."""
+    upper_from: int | None = None
+    """The same for the upper bound."""
 
 
 def summary_of(names: Sequence[str], learner: Learner) -> list[ArmSummary]:
@@ -65,7 +69,7 @@ def summary_of(names: Sequence[str], learner: Learner) -> list[ArmSummary]:
     found = []
     state = learner.state
     for number, name in enumerate(names):
-        lower, upper = learner.bounds(number)
+        bounds = learner.bounds(number)
         observed, pulls = int(state.observed[number]), int(state.pulls[number])
         gone = int(state.eliminated_at[number])
         found.append(
@@ -75,10 +79,12 @@ def summary_of(names: Sequence[str], learner: Learner) -> list[ArmSummary]:
                 observed=observed,
                 pending=pulls - observed,
                 mean=float(state.total[number]) / observed if observed else None,
-                lower=lower,
-                upper=upper,
+                lower=bounds.lower,
+                upper=bounds.upper,
                 active=gone < 0,
                 eliminated_at=None if gone < 0 else gone,
+                lower_from=bounds.lower_from,
+                upper_from=bounds.upper_from,
             )
         )
     return found

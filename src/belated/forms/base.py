@@ -37,7 +37,8 @@ class Policy(Declared, ABC):
     """Whether the index, or the bounds, of an arm depend on its pulls; False if on its answers alone."""
 
     takes_back: ClassVar[bool] = False
-    """Whether a pull may be taken back and an answer replaced: all that the policy knows of an arm are its counts."""
+    """Whether a pull may be taken back and an answer replaced: all that the policy knows of an arm are its counts, and
+    what ``note_correction`` puts right."""
     takes_new_arms: ClassVar[bool] = False
     """Whether an arm may be added while the policy is at work."""
 
@@ -106,6 +107,16 @@ class Policy(Declared, ABC):
     @staticmethod
     def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         pass
+
+    @staticmethod
+    def note_correction(
+        policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, answers: Any, total: Any
+    ) -> Any:
+        pass
+
+    @staticmethod
+    def sources(policy: Any, arm: Arm) -> Any:
+        return 0.0, 0.0
 
     @staticmethod
     def bonus(policy: Any, x: Any) -> Any:

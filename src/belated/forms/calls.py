@@ -147,9 +147,14 @@ def answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_a
     hooks.record_answer(policy, state, np.uint32(arm), reward, rank, pulled_at, now)
 
 
-def correct(policy: Any, state: State, arm: Any, pulls: Any, observed: Any, total: Any, now: Any) -> None:
-    """Add to the counts of an arm, and tell the policy."""
+def correct(
+    policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, observed: Any, total: Any, now: Any
+) -> None:
+    """Add to the counts of an arm, and to what is kept of one of its pulls (none if ``rank`` is negative), and tell the
+    policy."""
     place = np.uint32(arm)
+    if rank >= 0:
+        hooks.note_correction(policy, state, place, rank, pulled_at, float(pulls), observed, total)
     state.pulls[place] += pulls
     state.observed[place] += observed
     state.total[place] += total
@@ -177,9 +182,10 @@ def replay(policy: Any, state: State, arms: Any, ranks: Any, answers: Any, befor
 
 
 def bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
-    """The policy's bounds on an arm's mean."""
+    """(lower, upper, how many first pulls give the one and the other): the policy's bounds on an arm's mean."""
     seen = view(state, np.uint32(arm), now)
-    return hooks.lower(policy, seen), hooks.upper(policy, seen)
+    low, high = hooks.sources(policy, seen)
+    return hooks.lower(policy, seen), hooks.upper(policy, seen), low, high
 
 
 def with_table(policy: Policy, arms: int, size: int) -> Any:

@@ -51,6 +51,14 @@ def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pul
     """Update the policy's own statistics, ``state.memory[arm]``, after an answer."""
 
 
+@dispatched
+def note_correction(
+    policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, answers: Any, total: Any
+) -> Any:
+    """Add to what ``state.memory[arm]`` holds of the pull of round ``pulled_at``: it was taken back (-1 pull, and -1
+    answer if it had one), or has another answer (0, 0, and the difference). In a live service alone."""
+
+
 @declared
 def is_trusted(policy: Any) -> Any:
     """Whether ``choose`` is known to give an arm that exists: of the package's own policies, which tests go through."""
@@ -106,6 +114,12 @@ def lower(policy: Any, arm: Arm) -> Any:
 @dispatched
 def upper(policy: Any, arm: Arm) -> Any:
     """An upper confidence bound on the arm's mean."""
+
+
+@dispatched
+def sources(policy: Any, arm: Arm) -> Any:
+    """How many of the first pulls of an arm give the lower and the upper bound; 0 where bounds do not come from
+    some."""
 
 
 @dispatched

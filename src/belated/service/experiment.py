@@ -89,9 +89,8 @@ class Experiment:
             self._answer(event)
             self.counts.imputed += 1
         elif kind == REPLACED:
-            assert event.arm is not None
             assert event.reward is not None
-            self.learner.replace_answer(event.arm, self._silent_reward(), event.reward)
+            self.learner.replace_answer(*_pull(event), self._silent_reward(), event.reward)
             self.counts.imputed -= 1
             self.counts.late += 1
         elif kind == CANCELLED:
@@ -124,18 +123,13 @@ class Experiment:
             self.swept = min(self.swept, event.deadline - 1)
 
     def _answer(self, event: Event) -> None:
-        assert event.arm is not None
         assert event.reward is not None
-        assert event.rank is not None
-        assert event.number is not None
-        self.learner.answer(event.arm, event.reward, event.rank, event.number)
+        arm, rank, number = _pull(event)
+        self.learner.answer(arm, event.reward, rank, number)
 
     def _take_back(self, event: Event) -> None:
-        assert event.arm is not None
-        if event.reward is None:
-            self.learner.take_back(event.arm)
-        else:  # silence had been taken for an answer
-            self.learner.take_back(event.arm, event.reward)
+        self.learner.take_back(*_pull(event), event.reward)
+        if event.reward is not None:  # silence had been taken for an answer
             self.counts.imputed -= 1
         self.counts.cancelled += 1
 
@@ -182,6 +176,14 @@ class Experiment:
             (each.seq, each.at, each.stopped, each.moving, each.names, each.counts) for each in (self, other)
         )
         return mine == theirs and self.learner.to_bytes() == other.learner.to_bytes()
+
+
+def _pull(event: Event) -> tuple[int, int, int]:
+    """(arm, rank, number) of the decision that an event is about."""
+    assert event.arm is not None
+    assert event.rank is not None
+    assert event.number is not None
+    return event.arm, event.rank, event.number
 
 
 def restored(journal: Journal, stored: Stored, *, snapshot: bool = True) -> Experiment:
