@@ -119,7 +119,7 @@ def ordered(known: reference.Known) -> Iterator[int]:
     """The same, for the plain simulator."""
     checksum = read = 0
     while True:
-        for arm, rank, pulled_at, now in known.log[read:]:
+        for arm, rank, pulled_at, now, _ in known.log[read:]:
             checksum = (checksum * 31 + arm + 7 * rank + 11 * pulled_at + 13 * now) % PRIME
         read = len(known.log)
         yield (checksum + known.now) % known.arms

@@ -41,9 +41,9 @@ class Known:
     n: list[int] = field(default_factory=list)
     S: list[float] = field(default_factory=list)
     eliminated_at: list[int] = field(default_factory=list)
-    log: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """Every answer as it came, (arm, rank, round of the pull, round before which it came): more than the paper's
-    policies may use."""
+    log: list[tuple[int, int, int, int, float]] = field(default_factory=list)
+    """Every answer as it came, (arm, rank, round of the pull, round before which it came, reward): more than the
+    paper's policies may use."""
 
     def __post_init__(self) -> None:
         self.m, self.n, self.S = [0] * self.arms, [0] * self.arms, [0.0] * self.arms
@@ -98,6 +98,64 @@ def patient_index(k: Known, arm: int) -> float:
     return k.S[arm] / m + (math.sqrt(level / m) + 2.0 * float(exp(-min(policy.alpha, 0.5) * ln_m)))
 
 
+def grid_of(m: int) -> list[int]:
+    """The prefixes of m pulls: ceil(1.2^k) below m, and m itself."""
+    ends, power = set(), 0
+    while -(-(6**power) // 5**power) < m:
+        ends.add(-(-(6**power) // 5**power))
+        power += 1
+    return [*sorted(ends), m]
+
+
+def prefixes(k: Known, arm: int) -> list[tuple[int, float, float, int]]:
+    """(M, sum of the answers, sum with every missing one as 1, number of these) of each prefix; a cell's answers are
+    added as they came, and cells in their order."""
+    found, before, total, most, missing = [], 0, 0.0, 0.0, 0
+    for end in grid_of(k.m[arm]):
+        mine = [reward for of, rank, _, _, reward in k.log if of == arm and before <= rank < end]
+        here = 0.0
+        for reward in mine:
+            here += reward
+        absent = end - before - len(mine)
+        total, most, missing = total + here, most + (here + absent), missing + absent
+        found.append((end, total, most, missing))
+        before = end
+    return found
+
+
+def width(mean: float, radius: float) -> float:
+    """min(r, b + sqrt(b (b + 2 mean))) with b = 2 r^2."""
+    b = 2.0 * radius * radius
+    return min(radius, b + math.sqrt(b * (b + 2.0 * mean)))
+
+
+def prefix_upper(k: Known, arm: int) -> float:
+    values = []
+    for m, _, most, _ in prefixes(k, arm):
+        values.append(most / m + width(most / m, math.sqrt(2.0 * k.c(m) / m)))
+    return min(values)
+
+
+def prefix_lower(k: Known, arm: int) -> float:
+    values = []
+    for m, total, _, _ in prefixes(k, arm):
+        values.append(total / m - width(1.0 - total / m, math.sqrt(2.0 * k.c(m) / m)))
+    return max(values)
+
+
+def prefix_index(k: Known, arm: int) -> float:
+    if not k.policy.spread:
+        return prefix_upper(k, arm)
+    high, doubts = math.inf, []
+    for m, _, most, missing in prefixes(k, arm):
+        radius = math.sqrt(2.0 * k.c(m) / m)
+        high = min(high, most / m + width(most / m, math.sqrt(2.0) * radius))
+        further = min(k.m[arm], 4 * m)
+        told = most / m + width(most / m, math.sqrt(2.0 * k.c(further) / further))
+        doubts.append((missing / m + radius, -m, told))  # of equals the longest
+    return min(high, min(doubts)[2])
+
+
 def argmax(values: Sequence[float]) -> int:
     """The place of the largest value, the first of equals."""
     best = 0
@@ -119,10 +177,10 @@ def by_index(index: Bound) -> Callable[[Known], Iterator[int]]:
 
 
 def without_losers(k: Known, active: list[int], lower: Bound, upper: Bound) -> list[int]:
-    """Remove each arm whose upper bound is below the largest lower bound of an active arm."""
+    """Remove each arm whose upper bound is below the largest lower bound of an active arm, but for that arm itself."""
     bar = max(lower(k, arm) for arm in active)
     for arm in active:
-        if upper(k, arm) < bar:
+        if upper(k, arm) < bar and lower(k, arm) < bar:
             k.eliminated_at[arm] = k.now
     return [arm for arm in active if k.eliminated_at[arm] < 0]
 
@@ -178,6 +236,8 @@ ALGORITHMS: dict[str, Callable[[Known], Iterator[int]]] = {
     "PhasedElimination": phased,
     "ThompsonSampling": thompson,
     "UniformChoice": uniformly,
+    "PrefixElimination": by_elimination(prefix_lower, prefix_upper),
+    "PrefixUCB": by_index(prefix_index),
 }
 
 
@@ -218,7 +278,7 @@ def play(
         for pulled_at, arm, rank, reward in arrived:
             known.n[arm] += 1
             known.S[arm] += reward
-            known.log.append((arm, rank, pulled_at, now))
+            known.log.append((arm, rank, pulled_at, now, reward))
         played.arrivals.append([(pulled_at, reward) for pulled_at, _, _, reward in arrived])
         known.now = now
         arm = next(chooser)

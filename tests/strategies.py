@@ -166,4 +166,5 @@ def policies(draw: Any, name: str) -> Policy:
     if name == "ThompsonSampling":
         shape = st.sampled_from([0.05, 0.5, 1.0, 3.0])
         return make(successes=draw(shape), failures=draw(shape))
-    return make(confidence=draw(CONFIDENCE), horizon=draw(st.sampled_from([None, None, 2, 50])))
+    more = {"spread": draw(st.booleans())} if name == "PrefixUCB" else {}
+    return make(confidence=draw(CONFIDENCE), horizon=draw(st.sampled_from([None, None, 2, 50])), **more)

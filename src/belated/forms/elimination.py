@@ -76,8 +76,8 @@ def eliminate(policy: Any, state: State, now: Any) -> Any:
     place = np.uint32(0)
     while place < active:
         arm = state.active[place]
-        _, high = bounds_of(policy, state, arm, now)
-        if high < bar:
+        low, high = bounds_of(policy, state, arm, now)
+        if high < bar and low < bar:  # bounds of different pulls may cross, and the largest lower one's arm stays
             state.eliminated_at[arm] = now
         else:
             state.active[kept] = arm

@@ -10,6 +10,7 @@ grow by a fifth, and over all pulls; for each cell the policy's memory holds its
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,14 @@ def count(state: State, arm: Any, rank: Any, pulls: Any, answers: Any, total: An
 
 
 @inner
+def sharp(mean: Any, width: Any) -> Any:
+    """How far above a mean of rewards in [0, 1] the true one may be, where sqrt(2c/M) is ``width``: the less of two
+    solutions of M kl(mean, q) <= 4c, as kl(p, q) is at least 2 (q - p)^2, and (q - p)^2 / 2q."""
+    budget = 2.0 * width * width
+    return min(width, budget + math.sqrt(budget * (budget + 2.0 * mean)))
+
+
+@inner
 def prefix_upper(policy: Any, arm: Arm) -> Any:
     """(U, the number of pulls that give it)."""
     best = np.inf
@@ -76,7 +85,8 @@ def prefix_upper(policy: Any, arm: Arm) -> Any:
         most += arm.memory[arm.number, place + 2] + (here - arm.memory[arm.number, place + 1])
         place += 3
         if here > 0.0:
-            high = most / pulls + radius(policy, pulls)
+            mean = most / pulls
+            high = mean + sharp(mean, radius(policy, pulls))
             given = pulls if high <= best else given
             best = high if high <= best else best
     return best, given
@@ -96,7 +106,8 @@ def prefix_lower(policy: Any, arm: Arm) -> Any:
         total += arm.memory[arm.number, place + 2]
         place += 3
         if here > 0.0:
-            low = total / pulls - radius(policy, pulls)
+            mean = total / pulls
+            low = mean - sharp(1.0 - mean, radius(policy, pulls))
             given = pulls if low >= best else given
             best = low if low >= best else best
     return best, given

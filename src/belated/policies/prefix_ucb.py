@@ -13,7 +13,7 @@ from belated.forms import hooks
 from belated.forms.base import NO_TABLE, policy
 from belated.forms.confidence import level, radius
 from belated.forms.index import IndexPolicy
-from belated.forms.prefix import PrefixPolicy
+from belated.forms.prefix import PrefixPolicy, sharp
 from belated.forms.state import Arm
 from belated.kernel import inner
 
@@ -41,12 +41,13 @@ def spread_upper(policy: Any, arm: Arm) -> Any:
         place += 3
         if here > 0.0:
             width = radius(policy, pulls)
-            high = most / pulls + policy.wider * width
+            mean = most / pulls
+            high = mean + sharp(mean, policy.wider * width)
             best = high if high < best else best
             doubt = missing / pulls + width
             if doubt <= telling:
                 telling = doubt
-                told = most / pulls + radius(policy, min(arm.pulls, FURTHER * pulls))
+                told = mean + sharp(mean, radius(policy, min(arm.pulls, FURTHER * pulls)))
     return min(best, told)
 
 

@@ -56,9 +56,9 @@ def successive_elimination(problem: Problem, horizon: int) -> Bound:
     """
     check_independent(check_problem(problem), "successive_elimination (Theorem 2)")
     log_t = math.log(check_horizon(horizon))
-    worse, best = _arms(problem)
+    worse, best = parted(problem)
     if not worse:
-        return _nothing("SE", "Theorem 2")
+        return nothing("SE", "Theorem 2")
     stars = list({problem.delay_law(star): star for star in reversed(best)}.values())  # one for each law
     forms = {
         "per arm": min((_per_arm(problem, worse, star, log_t) for star in stars), key=lambda bound: bound.value),
@@ -91,7 +91,7 @@ def _per_arm(problem: Problem, worse: list[int], star: int, log_t: float) -> Bou
         source,
         learning + waiting,
         {"learning": learning, "waiting": waiting},
-        *_placed(problem.arms, worse, q, d, {star: (q_star, d_star)}),
+        *placed(problem.arms, worse, q, d, {star: (q_star, d_star)}),
         statement=(
             f"R <= sum of 40 ln T / gap (1/q_i + 1/q_best) + ln K max (d_i(q_i) + d_best(q_best)) gap = "
             f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with q_best = {q_star:.4g} "
@@ -140,9 +140,9 @@ def phased_elimination(problem: Problem, horizon: int) -> Bound:
     """
     check_independent(check_problem(problem), "phased_elimination (Theorem 3)")
     log_t = math.log(check_horizon(horizon))
-    worse, _ = _arms(problem)
+    worse, _ = parted(problem)
     if not worse:
-        return _nothing("PSE", "Theorem 3")
+        return nothing("PSE", "Theorem 3")
     log_k = math.log(problem.arms)
     theorem = _phased(problem, worse, log_t, log_t * log_k, "Theorem 3", "ln T ln K")
     proof = _phased(problem, worse, log_t, log_t * (log_k + 1.0), "Theorem 3, its proof", "ln T (ln K + 1)")
@@ -166,7 +166,7 @@ def _phased(problem: Problem, worse: list[int], log_t: float, slope: float, sour
         source,
         learning + waiting,
         {"learning": learning, "waiting": waiting},
-        *_placed(problem.arms, worse, q, d, {}),
+        *placed(problem.arms, worse, q, d, {}),
         statement=(
             f"R <= sum of 290 ln T / (q_i gap) + {factor} max d_i(q_i) gap = {number(learning)} + {number(waiting)} = "
             f"{number(learning + waiting)}, with q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
@@ -192,9 +192,9 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
     """
     check_problem(problem)
     log_t = math.log(check_horizon(horizon))
-    worse, best = _arms(problem)
+    worse, best = parted(problem)
     if not worse:
-        return _nothing("OPSE", "Theorem 5")
+        return nothing("OPSE", "Theorem 5")
     gaps = problem.gaps[worse]
     q = 1.0 - gaps / 4.0
     q_star = 1.0 - float(gaps.min()) / 4.0
@@ -208,7 +208,7 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
         "Theorem 5",
         learning + waiting,
         {"learning": learning, "waiting": waiting},
-        *_placed(problem.arms, worse, q, d, {star: (q_star, d_star)}),
+        *placed(problem.arms, worse, q, d, {star: (q_star, d_star)}),
         statement=(
             f"R <= sum of 1166 ln T / gap + 4 ln K (max d_i(1 - gap_i/4) + d_best(1 - gap_min/4)) = "
             f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with the longest d_i = "
@@ -234,9 +234,9 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
     """
     check_problem(problem)
     log_t = math.log(check_horizon(horizon))
-    worse, _ = _arms(problem)
+    worse, _ = parted(problem)
     if not worse:
-        return _nothing("Optimistic-UCB", "equation after Theorem 5, constant 1")
+        return nothing("Optimistic-UCB", "equation after Theorem 5, constant 1")
     gaps = problem.gaps[worse]
     q = 1.0 - gaps / 4.0
     d = np.array([quantile(problem, arm, level) for arm, level in zip(worse, q, strict=True)])
@@ -246,7 +246,7 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
         "equation after Theorem 5, constant 1",
         learning + waiting,
         {"learning": learning, "waiting": waiting},
-        *_placed(problem.arms, worse, q, d, {}),
+        *placed(problem.arms, worse, q, d, {}),
         order=True,
         statement=(
             f"R = O(sum of ln T / gap + sum of d_i(1 - gap_i/4)); with constant 1, which the paper does not give: "
@@ -255,13 +255,13 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
     )
 
 
-def _arms(problem: Problem) -> tuple[list[int], list[int]]:
+def parted(problem: Problem) -> tuple[list[int], list[int]]:
     """(arms with a gap, best arms); a gap that is but a rounding error is none."""
     worse = problem.gaps > ROUNDED_GAP
     return [int(arm) for arm in np.flatnonzero(worse)], [int(arm) for arm in np.flatnonzero(~worse)]
 
 
-def _nothing(name: str, source: str) -> Bound:
+def nothing(name: str, source: str) -> Bound:
     """Every arm is a best one: there is no regret."""
     return Bound(name, source, 0.0, {"learning": 0.0, "waiting": 0.0}, statement=f"R = 0: {EQUAL}")
 
@@ -274,7 +274,7 @@ def _unbounded(name: str, source: str, infinite: Sequence[str]) -> Bound:
     )
 
 
-def _placed(
+def placed(
     arms: int, worse: list[int], q: Array, d: Array, others: dict[int, tuple[float, float]]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Quantiles and delays in the order of the arms; NaN for an arm that has none."""

@@ -1,0 +1,80 @@
+"""The rows of the arena: families of problems, each with its reason, read from files."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from belated.errors import ConfigurationError
+from belated.problem import Family, Problem
+from belated.spec import read_problem
+from belated.spec.keys import hint, only, table, whole
+
+INDEPENDENT, DEPENDENT, LOST = "independent", "reward-dependent", "lost"
+KINDS = (INDEPENDENT, DEPENDENT, LOST)
+"""Rows whose delays do not depend on the reward, whose delays do, and in which answers are lost for good."""
+_FILES = ("independent.toml", "reward-dependent.toml", "lost.toml")
+_KEYS = ("reason", "horizon", "held", "problem")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A family of problems on which policies are compared."""
+
+    name: str
+    reason: str
+    """Why it is there."""
+    horizon: int
+    held: bool
+    """Whether it was held out while policies were made."""
+    problem: Problem | Family
+    depends: bool
+    """Whether some delay depends on the reward."""
+    loses: bool
+    """Whether some answer never comes."""
+
+    @property
+    def kind(self) -> str:
+        """One of :data:`KINDS`."""
+        return LOST if self.loses else DEPENDENT if self.depends else INDEPENDENT
+
+
+def rows(patterns: Sequence[str] = ("*",)) -> list[Row]:
+    """The rows whose names match one of the patterns, such as ``fixed-*``, in their order."""
+    found = [
+        _row(name, data) for file in _FILES for name, data in tomllib.loads(_text(file)).items()
+    ]
+    names = [row.name for row in found]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise ConfigurationError(
+                f"rows is {pattern!r}, which is no row's name.{hint(pattern, names)} There are {', '.join(names)}; * "
+                "stands for anything."
+            )
+    return [row for row in found if any(fnmatchcase(row.name, pattern) for pattern in patterns)]
+
+
+def _text(file: str) -> str:
+    return (files("belated.arena") / "rows" / file).read_text(encoding="utf-8")
+
+
+def _row(name: str, data: Any) -> Row:
+    values = table(data, name, "a table with reason, horizon and problem")
+    only(values, _KEYS, name, "A row")
+    problem = read_problem(values["problem"], f"{name}.problem")
+    drawn = problem if isinstance(problem, Problem) else problem(np.random.default_rng(0))
+    return Row(
+        name,
+        str(values["reason"]),
+        whole(values["horizon"], f"{name}.horizon", 1),
+        bool(values.get("held", False)),
+        problem,
+        drawn.reward_dependent,
+        any(drawn.delay_law(arm).never > 0.0 for arm in range(drawn.arms)),
+    )
