@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from belated import Problem
 from belated.forms.base import Policy
+from belated.forms.coin import coin_upper
 from belated.kernel import quietly
 from belated.numerics import exp, log
 from belated.samplers import beta_draw
@@ -44,12 +45,14 @@ class Known:
     log: list[tuple[int, int, int, int, float]] = field(default_factory=list)
     """Every answer as it came, (arm, rank, round of the pull, round before which it came, reward): more than the
     paper's policies may use."""
+    prefixes: dict[int, tuple[int, int, Any]] = field(default_factory=dict)
+    """Of each arm its prefixes as they were last computed, with its pulls and answers then."""
 
     def __post_init__(self) -> None:
         self.m, self.n, self.S = [0] * self.arms, [0] * self.arms, [0.0] * self.arms
         self.eliminated_at = [-1] * self.arms
 
-    def c(self, x: int) -> float:
+    def c(self, x: float) -> float:
         """The level of the radius sqrt(2 c / x): given, ln T, or ln(pi^2 K x^2 / (3 delta)) / 4 without a horizon."""
         if self.policy.confidence is not None:
             return float(self.policy.confidence)
@@ -110,16 +113,20 @@ def grid_of(m: int) -> list[int]:
 def prefixes(k: Known, arm: int) -> list[tuple[int, float, float, int]]:
     """(M, sum of the answers, sum with every missing one as 1, number of these) of each prefix; a cell's answers are
     added as they came, and cells in their order."""
-    found, before, total, most, missing = [], 0, 0.0, 0.0, 0
-    for end in grid_of(k.m[arm]):
-        mine = [reward for of, rank, _, _, reward in k.log if of == arm and before <= rank < end]
-        here = 0.0
-        for reward in mine:
-            here += reward
-        absent = end - before - len(mine)
-        total, most, missing = total + here, most + (here + absent), missing + absent
-        found.append((end, total, most, missing))
-        before = end
+    pulls, answers, found = k.prefixes.get(arm, (0, 0, []))
+    if (pulls, answers) != (k.m[arm], k.n[arm]):
+        found, before, total, most, missing = [], 0, 0.0, 0.0, 0
+        mine = [(rank, reward) for of, rank, _, _, reward in k.log if of == arm]
+        for end in grid_of(k.m[arm]):
+            cell = [reward for rank, reward in mine if before <= rank < end]
+            here = 0.0
+            for reward in cell:
+                here += reward
+            absent = end - before - len(cell)
+            total, most, missing = total + here, most + (here + absent), missing + absent
+            found.append((end, total, most, missing))
+            before = end
+        k.prefixes[arm] = k.m[arm], k.n[arm], found
     return found
 
 
@@ -227,6 +234,87 @@ def uniformly(k: Known) -> Iterator[int]:
         yield int(k.environment.own_uniform(k.now, 0) * k.arms)
 
 
+def block_start(pulled_at: int, now: int) -> int:
+    """The first round of the block in which a pull is counted: of 2^j rounds, for the smallest j at which that is the
+    present block or the one before."""
+    level = 0
+    while (pulled_at >> level) < (now >> level) - 1:
+        level += 1
+    return (pulled_at >> level) << level
+
+
+@dataclass
+class Pending:
+    """What PendingUCB knows of one arm, with its index as it was last computed."""
+
+    n: int = 0
+    S: float = 0.0
+    out: list[int] = field(default_factory=list)  # the rounds of the pulls that have no answer
+    late: int = 0  # the longest delay and 1
+    share: float = 0.0
+    index: float = math.inf
+    check: float = math.inf
+
+    def younger(self, rounds: float, now: int) -> int:
+        return sum(now - block_start(at, now) < rounds for at in self.out)
+
+
+def pending(k: Known) -> Iterator[int]:
+    """Of each arm the coin's bound, computed when the arm is pulled, answered, or looked at again, and, while it is
+    silent, when another arm has its first answer."""
+    arms = [Pending() for _ in range(k.arms)]
+    shares = 0.0
+    read = 0
+
+    def window(of: Sequence[Pending]) -> float:
+        return float(k.policy.patience or 4 * max(arm.late for arm in of))
+
+    def refresh(arm: Pending, now: int) -> None:
+        nonlocal shares
+        rounds = window([arm] if arm.n else arms)
+        hoped = arm.younger(rounds, now) if arm.n else len(arm.out)
+        x = float(arm.n + hoped)
+        if arm.n:
+            share = min(arm.n / max(arm.n + len(arm.out) - hoped, 1), 1.0)
+            shares += share - arm.share
+            arm.share = share
+            mean = (arm.S + 0.5) / (arm.n + 1.0)
+            x *= max(min(4.0, k.arms / max(shares, 1e-9), 1.0 / max(share, 1e-9)), 1.0)
+        else:
+            silent = sum(other.n == 0 for other in arms)
+            hope = not rounds or arm.younger(rounds, now) == len(arm.out)
+            mean = 0.5 + 0.5 / silent if hope else 0.5
+        x = max(x, 1.0)
+        with quietly():
+            arm.index = float(coin_upper(mean, 4.0 * k.c(x) / x))
+        looked_at = rounds > 0.0 and hoped > 0 and arm.out
+        arm.check = now + max(1.0, math.floor(0.125 * rounds)) if looked_at else math.inf
+
+    while True:
+        for number, _, pulled_at, now, reward in k.log[read:]:
+            arm = arms[number]
+            arm.n, arm.S, arm.late = arm.n + 1, arm.S + reward, max(arm.late, now - pulled_at)
+            arm.out.remove(pulled_at)
+            if arm.n == 1:
+                for other in arms:
+                    if other.n == 0 and other.out:
+                        refresh(other, now)
+            refresh(arm, now)
+        read = len(k.log)
+        now = k.now
+        for arm in arms:
+            if now >= arm.check:
+                refresh(arm, now)
+        chosen = argmax([arm.index for arm in arms])
+        yield chosen
+        arm = arms[chosen]
+        if not arm.n and not arm.out:
+            arm.share = 1.0
+            shares += 1.0
+        arm.out.append(now)
+        refresh(arm, now)
+
+
 ALGORITHMS: dict[str, Callable[[Known], Iterator[int]]] = {
     "UCB": by_index(ucb_upper),
     "OptimisticUCB": by_index(opse_upper),
@@ -238,6 +326,7 @@ ALGORITHMS: dict[str, Callable[[Known], Iterator[int]]] = {
     "UniformChoice": uniformly,
     "PrefixElimination": by_elimination(prefix_lower, prefix_upper),
     "PrefixUCB": by_index(prefix_index),
+    "PendingUCB": pending,
 }
 
 

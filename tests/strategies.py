@@ -166,5 +166,9 @@ def policies(draw: Any, name: str) -> Policy:
     if name == "ThompsonSampling":
         shape = st.sampled_from([0.05, 0.5, 1.0, 3.0])
         return make(successes=draw(shape), failures=draw(shape))
-    more = {"spread": draw(st.booleans())} if name == "PrefixUCB" else {}
+    more: dict[str, Any] = {}
+    if name == "PrefixUCB":
+        more["spread"] = draw(st.booleans())
+    if name == "PendingUCB":
+        more["patience"] = draw(st.sampled_from([None, None, 1, 4, 30.5]))
     return make(confidence=draw(CONFIDENCE), horizon=draw(st.sampled_from([None, None, 2, 50])), **more)

@@ -22,6 +22,7 @@
     |-- MissingComponent (also ImportError)  an optional part is not installed; the message has the install line
     `-- Interrupted (also KeyboardInterrupt) Ctrl-C; ``.result`` holds the finished runs
         |-- SweepInterrupted                 Ctrl-C in a sweep; ``.sweep`` holds the finished values
+        |-- ArenaInterrupted                 Ctrl-C in the arena; ``.scores`` holds the finished rows
         `-- ReproductionInterrupted          Ctrl-C in a reproduction; ``.outcomes`` holds the finished experiments
 
 Each message says what was given, what is allowed and what to do.
@@ -32,6 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from belated.arena.scores import Scores
     from belated.reproduce import Outcome
     from belated.result import Result
     from belated.sweep import Sweep
@@ -167,6 +169,14 @@ class SweepInterrupted(Interrupted):
     def __init__(self, message: str, sweep: Sweep | None, result: Result | None) -> None:
         super().__init__(message, result)
         self.sweep = sweep
+
+
+class ArenaInterrupted(Interrupted):
+    """Ctrl-C stopped the arena; :attr:`scores` holds the rows that were finished, or None."""
+
+    def __init__(self, message: str, scores: Scores | None) -> None:
+        super().__init__(message, None)
+        self.scores = scores
 
 
 class ReproductionInterrupted(Interrupted):

@@ -103,6 +103,7 @@ class Learner:
         self._start(self.arms + 1)
         self.state.key[:] = key
         self.state.memory[: self.arms - 1] = before.memory[: self.arms - 1]
+        self.state.memory[self.arms] = before.memory[self.arms - 1]  # of all arms together
         for arm in range(self.arms - 1):
             pulls, observed, total = int(before.pulls[arm]), float(before.observed[arm]), float(before.total[arm])
             self._correct(arm, -1, 0, pulls, observed, total)

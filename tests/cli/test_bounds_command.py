@@ -43,6 +43,8 @@ def test_the_table_has_the_numbers_of_the_theorems(call: Callable[..., Any]) -> 
         theory.successive_elimination,
         theory.phased_elimination,
         theory.optimistic_pessimistic,
+        theory.prefix_elimination,
+        theory.prefix_ucb,
         theory.optimistic_ucb,
         theory.joulani,
     ):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -19,13 +20,13 @@ from belated.spec.keys import hint, only, table, whole
 INDEPENDENT, DEPENDENT, LOST = "independent", "reward-dependent", "lost"
 KINDS = (INDEPENDENT, DEPENDENT, LOST)
 """Rows whose delays do not depend on the reward, whose delays do, and in which answers are lost for good."""
-_FILES = ("independent.toml", "reward-dependent.toml", "lost.toml")
+FILES = ("independent.toml", "reward-dependent.toml", "lost.toml")
 _KEYS = ("reason", "horizon", "held", "problem")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A family of problems on which policies are compared."""
+    """A family of problems on which policies are compared; plain data."""
 
     name: str
     reason: str
@@ -33,31 +34,43 @@ class Row:
     horizon: int
     held: bool
     """Whether it was held out while policies were made."""
-    problem: Problem | Family
     depends: bool
     """Whether some delay depends on the reward."""
     loses: bool
     """Whether some answer never comes."""
+    spec: Mapping[str, Any]
+    """The problem, as a file says it."""
 
     @property
     def kind(self) -> str:
         """One of :data:`KINDS`."""
         return LOST if self.loses else DEPENDENT if self.depends else INDEPENDENT
 
+    @property
+    def problem(self) -> Problem | Family:
+        """What is played."""
+        return read_problem(dict(self.spec), f"{self.name}.problem")
+
 
 def rows(patterns: Sequence[str] = ("*",)) -> list[Row]:
-    """The rows whose names match one of the patterns, such as ``fixed-*``, in their order."""
-    found = [
-        _row(name, data) for file in _FILES for name, data in tomllib.loads(_text(file)).items()
-    ]
-    names = [row.name for row in found]
+    """The rows whose names match one of the patterns, such as ``fixed-*``, in their order.
+
+    >>> [row.name for row in rows(["fixed-?00"])]
+    ['fixed-200', 'fixed-500']
+    """
+    names = [row.name for row in _all()]
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise ConfigurationError(
                 f"rows is {pattern!r}, which is no row's name.{hint(pattern, names)} There are {', '.join(names)}; * "
                 "stands for anything."
             )
-    return [row for row in found if any(fnmatchcase(row.name, pattern) for pattern in patterns)]
+    return [row for row in _all() if any(fnmatchcase(row.name, pattern) for pattern in patterns)]
+
+
+@cache
+def _all() -> tuple[Row, ...]:
+    return tuple(_row(name, data) for file in FILES for name, data in tomllib.loads(_text(file)).items())
 
 
 def _text(file: str) -> str:
@@ -74,7 +87,7 @@ def _row(name: str, data: Any) -> Row:
         str(values["reason"]),
         whole(values["horizon"], f"{name}.horizon", 1),
         bool(values.get("held", False)),
-        problem,
         drawn.reward_dependent,
         any(drawn.delay_law(arm).never > 0.0 for arm in range(drawn.arms)),
+        values["problem"],
     )

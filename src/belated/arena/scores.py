@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from belated.arena.rows import Row
+from belated.arena.rows import KINDS, Row
 
 HIGH = 1.25
 """A ratio above this is counted."""
@@ -29,16 +29,48 @@ class Scores:
     runs: npt.NDArray[np.int64]
     """Of each row."""
 
+    @classmethod
+    def of(cls, row: Row, labels: Sequence[str], final: npt.NDArray[np.float64]) -> Scores:
+        """The scores of one row; ``final`` is (policies, runs)."""
+        runs = final.shape[1]
+        stderr = final.std(axis=1, ddof=1) / math.sqrt(runs)
+        error = _ratio_errors(final)
+        return cls((row,), tuple(labels), final.mean(axis=1)[None], stderr[None], error[None], np.array([runs]))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Scores]) -> Scores:
+        """The scores of several sets of rows as one."""
+        names = ("regret", "stderr", "error", "runs")
+        return cls(
+            tuple(row for part in parts for row in part.rows),
+            parts[0].labels,
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names),
+        )
+
     @property
     def ratio(self) -> npt.NDArray[np.float64]:
         """Each regret over the smallest of its row."""
-        return self.regret / self.regret.min(axis=1, keepdims=True)
+        found: npt.NDArray[np.float64] = self.regret / self.regret.min(axis=1, keepdims=True)
+        return found
 
     def among(self, wanted: Callable[[Row], bool]) -> Scores:
         """The same for some rows."""
         keep = [place for place, row in enumerate(self.rows) if wanted(row)]
         picked = tuple(self.rows[place] for place in keep)
         return Scores(picked, self.labels, self.regret[keep], self.stderr[keep], self.error[keep], self.runs[keep])
+
+    def of_kind(self, kind: str) -> Scores:
+        """The same for the rows of one kind."""
+        return self.among(lambda row: row.kind == kind)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of row that there are, in their order."""
+        return [kind for kind in KINDS if any(row.kind == kind for row in self.rows)]
+
+    def ranked(self) -> list[str]:
+        """The policies, that with the smallest geometric mean first."""
+        return sorted(self.labels, key=self.geometric_mean)
 
     def geometric_mean(self, label: str) -> float:
         """Of a policy's ratios; NaN if there are no rows."""
@@ -57,7 +89,7 @@ class Scores:
         return [row.name for row, ratio in zip(self.rows, column, strict=True) if ratio > limit]
 
 
-def ratio_errors(final: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _ratio_errors(final: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The standard error of each policy's ratio to the best mean, by the delta method from paired runs; ``final`` is
     (policies, runs)."""
     means = final.mean(axis=1)
@@ -68,11 +100,7 @@ def ratio_errors(final: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return found
 
 
-def joined(parts: Sequence[Scores]) -> Scores:
-    """The scores of several sets of rows as one."""
-    first = parts[0]
-    return Scores(
-        tuple(row for part in parts for row in part.rows),
-        first.labels,
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("regret", "stderr", "error", "runs")),
-    )
+def known(final: npt.NDArray[np.float64]) -> float:
+    """The largest standard error of a ratio, over the ratio."""
+    means = final.mean(axis=1)
+    return float((_ratio_errors(final) * means.min() / means).max())

@@ -1,8 +1,8 @@
 """How old the missing answers of an arm are: counters of pending pulls by age, coarse for old ones.
 
-A pull of round s is counted at level j in the block s >> j of 2^j rounds, where j is the smallest level at which that is
-the present block or the one before; as rounds pass, counts move up a level. So a block is about as long as its pulls are
-old, and whoever knows s and the round of the last count finds the block again."""
+A pull of round s is counted at level j in the block s >> j of 2^j rounds, where j is the smallest level at which that
+is the present block or the one before; as rounds pass, counts move up a level. So a block is about as long as its pulls
+are old, and whoever knows s and the round of the last count finds the block again."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from belated.forms.state import Arm, State
 from belated.kernel import inner
 
 LEVELS = 31
-COUNTED, LONGEST, AGES = 0, 1, 2
-"""Places in the memory of an arm: the round of the last count, the longest delay seen, the first of the counters."""
+COUNTED, AGES = 0, 1
+"""Places in the memory of an arm: the round of the last count, the first of the counters."""
 SIZE = AGES + 2 * LEVELS
 
 
@@ -43,6 +43,12 @@ def age(state: State, arm: Any, now: Any) -> None:
                 state.memory[arm, place] = 0.0
                 state.memory[arm, AGES + 2 * (level + 1) + ((block >> 1) & 1)] += count
     state.memory[arm, COUNTED] = now
+
+
+@inner
+def count(state: State, arm: Any, pulled_at: Any, pulls: Any) -> None:
+    """Add to the pending pulls of a round; counts are brought to a round before."""
+    state.memory[arm, place_of(pulled_at, int(state.memory[arm, COUNTED]))] += pulls
 
 
 @inner

@@ -71,7 +71,7 @@ class Policy(Declared, ABC):
     def describe(self) -> str:
         """The label with every parameter that is not at its default, but for the horizon."""
         given = [
-            f"{field.name}={getattr(self, field.name):g}"
+            field.name if getattr(self, field.name) is True else f"{field.name}={getattr(self, field.name):g}"
             for field in fields(self)
             if field.name != "horizon" and getattr(self, field.name) not in (None, field.default)
         ]

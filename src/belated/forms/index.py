@@ -30,6 +30,12 @@ def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
 
 
 @inner
+def forget(state: State, arm: Any) -> None:
+    """An arm is as if it had never been pulled."""
+    _set_score(state, arm, np.inf)
+
+
+@inner
 def _set_score(state: State, arm: Any, score: Any) -> None:
     state.score[arm] = score
     bar = state.score[state.arms + 1]
@@ -145,4 +151,4 @@ class IndexPolicy(Policy):
         if state.pulls[arm] > 0:
             rescore(policy, state, arm, now)
         else:
-            _set_score(state, arm, np.inf)
+            forget(state, arm)

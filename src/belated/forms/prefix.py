@@ -5,8 +5,9 @@ x_M the number of those that did not, their mean lies between S_M / M and (S_M +
 
     U = min over M of (S_M + x_M) / M + r(M),        L = max over M of S_M / M - r(M)
 
-contain the arm's mean wherever the radius r holds for all M at once. M runs over the right ends of cells of pulls, which
-grow by a fifth, and over all pulls; for each cell the policy's memory holds its pulls, its answers and their sum."""
+contain the arm's mean wherever the radius r holds for all M at once. M runs over the right ends of cells of pulls,
+which grow by a fifth, and over all pulls; for each cell the policy's memory holds its pulls, its answers and their
+sum."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class State(NamedTuple):
     sweep: npt.NDArray[np.uint32]  # (K,) elimination: the arms of the present sweep
     eliminated_at: npt.NDArray[np.int64]  # (K,) the first round without the arm; -1 while it is active
     register: npt.NDArray[np.int64]  # (REGISTERS,) small numbers of the form
-    memory: npt.NDArray[np.float64]  # (K + 1, M) bounded statistics of the policy's own; the last row for all arms together
+    memory: npt.NDArray[np.float64]  # (K + 1, M) statistics of the policy's own; the last row for all arms together
     key: npt.NDArray[np.uint64]  # (2,) the policy's own random stream, for rng.word(key[0], key[1], now, j)
 
 

@@ -1,9 +1,10 @@
 """Every bound of the paper as a number for a problem, and its hard instances as problems.
 
-Upper bounds: :func:`successive_elimination` (Theorem 2), :func:`phased_elimination` (3), :func:`optimistic_pessimistic`
-(5) and the order of :func:`optimistic_ucb`. Earlier work: :func:`joulani`, :func:`dudik`, :func:`manegueu`, and the
-paper's :func:`table`. Lower bounds and the instances behind them: :func:`ucb_hard_instance` (1),
-:func:`lower_bound_independent` with :func:`independent_hard_instance` (4), :func:`lower_bound_dependent` with
+Upper bounds: :func:`successive_elimination` (Theorem 2), :func:`phased_elimination` (3),
+:func:`optimistic_pessimistic` (5) and the order of :func:`optimistic_ucb`. Our own, for policies that know which pull
+an answer belongs to: :func:`prefix_elimination` and :func:`prefix_ucb`. Earlier work: :func:`joulani`, :func:`dudik`,
+:func:`manegueu`, and the paper's :func:`table`. Lower bounds and the instances behind them: :func:`ucb_hard_instance`
+(1), :func:`lower_bound_independent` with :func:`independent_hard_instance` (4), :func:`lower_bound_dependent` with
 :func:`dependent_hard_pair` (6), and the :func:`reduction` of the appendix."""
 
 from belated.theory.bound import Bound
@@ -17,6 +18,7 @@ from belated.theory.lower import (
     lower_bound_independent,
     ucb_hard_instance,
 )
+from belated.theory.prefix import prefix_elimination, prefix_ucb
 from belated.theory.reduction import Played, Reduction, reduction
 from belated.theory.upper import (
     optimistic_pessimistic,
@@ -43,6 +45,8 @@ __all__ = [
     "optimistic_pessimistic",
     "optimistic_ucb",
     "phased_elimination",
+    "prefix_elimination",
+    "prefix_ucb",
     "reduction",
     "successive_elimination",
     "table",

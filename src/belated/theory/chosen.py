@@ -10,11 +10,14 @@ from belated.forms.base import Policy
 from belated.policies.optimistic_pessimistic_elimination import OptimisticPessimisticElimination
 from belated.policies.optimistic_ucb import OptimisticUCB
 from belated.policies.phased_elimination import PhasedElimination
+from belated.policies.prefix_elimination import PrefixElimination
+from belated.policies.prefix_ucb import PrefixUCB
 from belated.policies.successive_elimination import SuccessiveElimination
 from belated.policies.ucb import UCB
 from belated.problem import Problem
 from belated.theory.bound import Bound
 from belated.theory.earlier import joulani
+from belated.theory.prefix import prefix_elimination, prefix_ucb
 from belated.theory.upper import (
     optimistic_pessimistic,
     optimistic_ucb,
@@ -26,6 +29,8 @@ THEOREMS: dict[type[Policy], Callable[[Problem, int], Bound]] = {
     SuccessiveElimination: successive_elimination,
     PhasedElimination: phased_elimination,
     OptimisticPessimisticElimination: optimistic_pessimistic,
+    PrefixElimination: prefix_elimination,
+    PrefixUCB: prefix_ucb,
     OptimisticUCB: optimistic_ucb,
     UCB: joulani,
 }
@@ -36,9 +41,9 @@ INDEPENDENT = (successive_elimination, phased_elimination, joulani)
 
 
 def bound_of(policy: Policy, problem: Problem, horizon: int) -> Bound | None:
-    """The bound for a policy on a problem; None if no theorem is about it: not about this policy, not for its
-    ``confidence`` or horizon (theorems are for c = ln T, ``confidence=None``), or not for delays that depend on the
-    reward.
+    """The bound for a policy on a problem; None if no theorem is about it: not about this policy or this form of it
+    (``PrefixUCB(spread=True)``), not for its ``confidence`` or horizon (theorems are for c = ln T,
+    ``confidence=None``), or not for delays that depend on the reward.
 
     >>> from belated import Problem
     >>> from belated.delays import Fixed
@@ -52,6 +57,8 @@ def bound_of(policy: Policy, problem: Problem, horizon: int) -> Bound | None:
         raise InvalidParameter(f"policy is {policy!r}; give a policy, such as SuccessiveElimination().")
     theorem = THEOREMS.get(type(policy))
     if theorem is None or getattr(policy, "confidence", None) is not None or policy.horizon not in (None, horizon):
+        return None
+    if getattr(policy, "spread", False):
         return None
     if problem.reward_dependent and theorem in INDEPENDENT:
         return None

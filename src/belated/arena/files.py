@@ -1,0 +1,103 @@
+"""What the arena leaves: scores as data, tables, and the picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from belated._version import __version__
+from belated.arena.rows import Row
+from belated.arena.scores import HIGH, Scores
+from belated.errors import StateError
+from belated.stage import Stage
+
+FORMAT = "belated.arena.1"
+_ARRAYS = ("regret", "stderr", "error", "runs")
+
+
+def write(stage: Stage, scores: Scores) -> None:
+    """scores.json, ratios.csv, arena.md, arena.png, arena.svg."""
+    from belated.arena.picture import heat_map
+    from belated.figures import save_figure
+
+    stage.path("scores.json").write_text(json.dumps(to_dict(scores), indent=1) + "\n", encoding="utf-8")
+    stage.path("ratios.csv").write_text(_csv(scores), encoding="utf-8")
+    stage.path("arena.md").write_text(markdown(scores), encoding="utf-8")
+    figure = heat_map(scores)
+    for kind in ("png", "svg"):
+        save_figure(figure, stage.path(f"arena.{kind}"))
+
+
+def to_dict(scores: Scores) -> dict[str, Any]:
+    """The scores as plain data."""
+    arrays = {name: getattr(scores, name).tolist() for name in _ARRAYS}
+    rows = [asdict(row) for row in scores.rows]
+    return {"format": FORMAT, "version": __version__, "labels": list(scores.labels), "rows": rows, **arrays}
+
+
+def read(path: Path) -> Scores:
+    """The scores of a file ``scores.json``."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != FORMAT:
+            raise StateError(f"{path.name} has the format {data['format']!r}; this version reads {FORMAT!r}.")
+        rows, labels = tuple(Row(**row) for row in data["rows"]), tuple(data["labels"])
+        arrays: list[Any] = [np.array(data[name]) for name in _ARRAYS]
+        return Scores(rows, labels, *arrays)
+    except FileNotFoundError:
+        raise StateError(f"there is no file {str(path)!r}; give the scores.json that belated arena wrote.") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise StateError(f"{str(path)!r} holds no scores of the arena, or is damaged: {error}.") from error
+
+
+def _csv(scores: Scores) -> str:
+    """A tidy table: one line a row and policy."""
+    lines = ["row,kind,held,horizon,runs,policy,regret,stderr,ratio,ratio_stderr"]
+    ratio = scores.ratio
+    for i, row in enumerate(scores.rows):
+        for j, label in enumerate(scores.labels):
+            numbers = (scores.regret[i, j], scores.stderr[i, j], ratio[i, j], scores.error[i, j])
+            told = ",".join(f"{number:.6g}" for number in numbers)
+            start = f"{row.name},{row.kind},{str(row.held).lower()},{row.horizon},{scores.runs[i]}"
+            lines.append(f'{start},"{label}",{told}')
+    return "\n".join(lines) + "\n"
+
+
+def markdown(scores: Scores) -> str:
+    """What it comes to for each policy, with the held rows by themselves, and every ratio."""
+    parts = ["# Arena", "", *_summary(scores, "All rows", (False, True))]
+    if any(row.held for row in scores.rows) and not all(row.held for row in scores.rows):
+        parts += _summary(scores, "Rows that were looked at while policies were made", (False,))
+        parts += _summary(scores, "Rows that were held out", (True,))
+    parts += ["## Regret over the least of the row", "", "| row | " + " | ".join(scores.labels) + " |"]
+    parts.append("| :-- |" + " --: |" * len(scores.labels))
+    for row, ratios in zip(scores.rows, scores.ratio, strict=True):
+        cells = " | ".join(f"**{ratio:.2f}**" if ratio == 1.0 else f"{ratio:.2f}" for ratio in ratios)
+        parts.append(f"| {row.name}{' (held out)' if row.held else ''} | {cells} |")
+    known = float((scores.error / scores.ratio).max())
+    parts += ["", f"Standard errors are at most {100 * known:.1f} % of a ratio.", ""]
+    return "\n".join(parts)
+
+
+def _summary(scores: Scores, title: str, held: Sequence[bool]) -> list[str]:
+    """A table with a line for each policy, the best first."""
+    kept = scores.among(lambda row: row.held in held)
+    kinds = kept.kinds
+    lines = [
+        f"## {title} ({len(kept.rows)})",
+        "",
+        f"| policy | all | {' | '.join(kinds)} | worst row | above {HIGH:g} |",
+        "| :-- |" + " --: |" * (1 + len(kinds)) + " :-- | --: |",
+    ]
+    for label in kept.ranked():
+        means = [kept.geometric_mean(label)]
+        means += [kept.of_kind(kind).geometric_mean(label) for kind in kinds]
+        name, ratio = kept.worst(label)
+        told = " | ".join(f"{mean:.2f}" for mean in means)
+        lines.append(f"| {label} | {told} | {name} ({ratio:.2f}) | {len(kept.above(label))} of {len(kept.rows)} |")
+    return [*lines, "", "Geometric means of the ratio to each row's best.", ""]

@@ -1,0 +1,192 @@
+"""UCB that counts the answers it may still hope for."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.domains import Domain
+from belated.forms import ages
+from belated.forms.base import NO_TABLE, policy
+from belated.forms.coin import coin_upper
+from belated.forms.confidence import ConfidencePolicy, level, level_at
+from belated.forms.index import LEADER, IndexPolicy, forget, rescore
+from belated.forms.state import Arm, State, view
+from belated.kernel import inner
+
+LONGEST, SHARE, CHECK = ages.SIZE, ages.SIZE + 1, ages.SIZE + 2
+"""Places in the memory of an arm: the longest delay of its answers and 1, the share of its answers among its pulls that
+are not young, the round in which its index is looked at again."""
+NEXT, SEEN, SHARES = 0, 1, 2
+"""Places in the memory of all arms together: the first of these rounds, the number of arms with an answer, the sum of
+the shares; and LONGEST."""
+TIMES = 4.0
+"""An answer is hoped for until it is so many times as late as the latest that came."""
+MOST = 4.0
+"""How many times the answers of an arm its lost ones may count."""
+NEVER = 1e18
+
+
+@inner
+def window(policy: Any, memory: Any, row: Any) -> Any:
+    """For how many rounds an answer is hoped for: of an arm, or of a silent one (the row for all arms together); 0 if
+    nothing came yet."""
+    return policy.patience if policy.patience > 0.0 else TIMES * memory[row, LONGEST]
+
+
+@inner
+def young(policy: Any, arm: Arm) -> Any:
+    """The pending pulls that may still be hoped for: all of a silent arm."""
+    if arm.observed < 1.0:
+        return arm.pulls
+    return ages.younger(arm, window(policy, arm.memory, arm.number))
+
+
+@inner
+def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
+    """Compute the index of an arm, and say when to look at it again."""
+    everyone = state.arms
+    ages.age(state, arm, now)
+    seen = view(state, arm, now)
+    hoped = young(policy, seen)
+    if seen.observed > 0.0:
+        share = min(seen.observed / max(seen.pulls - hoped, 1.0), 1.0)
+        state.memory[everyone, SHARES] += share - state.memory[arm, SHARE]
+        state.memory[arm, SHARE] = share
+    rescore(policy, state, arm, now)
+    rounds = window(policy, state.memory, arm if seen.observed > 0.0 else everyone)
+    check = NEVER
+    if rounds > 0.0 and hoped > 0.0 and seen.pulls > seen.observed:
+        check = now + max(1.0, math.floor(0.125 * rounds))
+    state.memory[arm, CHECK] = check
+    state.memory[everyone, NEXT] = min(state.memory[everyone, NEXT], check)
+
+
+@policy
+class PendingUCB(IndexPolicy, ConfidencePolicy):
+    """UCB that counts the answers it may still hope for; for delays that do not depend on the reward.
+
+    Each arm once in index order, then the arm with the largest q such that x kl(mean, q) <= 4c, ties to the lowest
+    index; kl is the relative entropy of two coins. With n answers, their sum S, and D the longest delay of an answer of
+    the arm:
+
+    - x = n + the pending pulls that are not older than 4 (D + 1): while answers are out there is nothing to gain from
+      pulling the same arm again.
+    - mean = (S + 1/2) / (n + 1): no arm is taken for perfect or hopeless after a few answers.
+    - The bound is a coin's, not sqrt(2c/x): low rates are told apart with far fewer pulls.
+    - If a share F of the arm's older pulls was answered, x is times min(1/F, 4, 1 / the average share): lost answers
+      need not be made up for, as long as they are not most of this arm's alone.
+    - A silent arm (n = 0) has x = m, and mean = 1/2 + 1/(2 U) with U silent arms: at most one is taken for perfect.
+      When it has been silent for more than 4 times the longest delay of any arm, its mean is 1/2.
+
+    ``patience`` is the longest believable delay in rounds, if the operator knows it: it takes the place of 4 (D + 1)
+    for all arms. Ages are known to within a factor of 2 or so. Where delays depend on the reward this fails as UCB
+    does: PrefixUCB does not.
+
+    >>> from belated import Bandit
+    >>> bandit = Bandit(["bad", "good"], PendingUCB(confidence=1.0))
+    >>> for _ in range(100):
+    ...     decision = bandit.choose()
+    ...     bandit.observe(decision.id, 0.9 if decision.arm == "good" else 0.1)
+    >>> [arm.pulls for arm in bandit.summary()]
+    [4, 96]
+    """
+
+    label = "Pending-UCB"
+    formula = "argmax q: x kl((S + 1/2)/(n + 1), q) <= 4c, x = n + young pending"
+    memory = ages.SIZE + 3
+
+    patience: Annotated[float | None, Domain(0, open_low=True, optional=True)] = None
+
+    class Constants(NamedTuple):
+        """The confidence level; the longest believable delay, 0 if it is not given."""
+
+        c: float
+        growth: float
+        patience: float
+        table: npt.NDArray[np.float64] = NO_TABLE
+
+    def constants(self, arms: int) -> tuple[float, ...]:
+        c, growth = level(self.confidence, self.horizon, self.delta, arms)
+        return c, growth, self.patience or 0.0
+
+    @staticmethod
+    def note_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        ages.age(state, arm, now)
+        ages.count(state, arm, now, 1.0)
+        if rank == 0:
+            state.memory[arm, SHARE] = 1.0
+            state.memory[state.arms, SHARES] += 1.0
+
+    @staticmethod
+    def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        ages.age(state, arm, now)
+        ages.count(state, arm, pulled_at, -1.0)
+        late = float(now - pulled_at)  # its delay and 1
+        state.memory[arm, LONGEST] = max(state.memory[arm, LONGEST], late)
+        state.memory[state.arms, LONGEST] = max(state.memory[state.arms, LONGEST], late)
+
+    @staticmethod
+    def note_correction(
+        policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, answers: Any, total: Any
+    ) -> Any:
+        if pulls < 0.0 and answers == 0.0:
+            ages.count(state, arm, pulled_at, -1.0)
+        if answers < 0.0 and state.observed[arm] == 1.0:
+            state.memory[state.arms, SEEN] -= 1.0
+        if pulls < 0.0 and state.pulls[arm] == 1:
+            state.memory[state.arms, SHARES] -= state.memory[arm, SHARE]
+            state.memory[arm, SHARE] = 0.0
+
+    @staticmethod
+    def index(policy: Any, arm: Arm) -> Any:
+        everyone = arm.arms
+        n = arm.observed
+        x = n + young(policy, arm)
+        if n < 1.0:
+            mean = 0.5
+            rounds = window(policy, arm.memory, everyone)
+            if rounds == 0.0 or ages.younger(arm, rounds) == arm.pulls:
+                mean += 0.5 / max(everyone - arm.memory[everyone, SEEN], 1.0)
+        else:
+            mean = (arm.total + 0.5) / (n + 1.0)
+            most = min(MOST, everyone / max(arm.memory[everyone, SHARES], 1e-9))
+            x *= max(min(most, 1.0 / max(arm.memory[arm.number, SHARE], 1e-9)), 1.0)
+        x = max(x, 1.0)
+        return coin_upper(mean, 4.0 * level_at(policy, x) / x)
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        everyone = state.arms
+        if now >= state.memory[everyone, NEXT]:
+            first = NEVER
+            for arm in range(everyone):
+                if state.pulls[arm] > 0:
+                    if now >= state.memory[arm, CHECK]:
+                        refresh(policy, state, np.uint32(arm), now)
+                    first = min(first, state.memory[arm, CHECK])
+            state.memory[everyone, NEXT] = first
+        return state.register[LEADER]
+
+    @staticmethod
+    def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        refresh(policy, state, arm, now)
+
+    @staticmethod
+    def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        if state.observed[arm] == 1.0:
+            state.memory[state.arms, SEEN] += 1.0
+            for other in range(state.arms):
+                if state.observed[other] == 0.0 and state.pulls[other] > 0:
+                    refresh(policy, state, np.uint32(other), now)
+        refresh(policy, state, arm, now)
+
+    @staticmethod
+    def corrected(policy: Any, state: State, arm: Any, now: Any) -> Any:
+        if state.pulls[arm] > 0:
+            refresh(policy, state, arm, now)
+        else:
+            forget(state, arm)
