@@ -10,8 +10,10 @@ are added to the mean.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol
 
 from belated import Problem
@@ -45,12 +47,15 @@ class Known:
     log: list[tuple[int, int, int, int, float]] = field(default_factory=list)
     """Every answer as it came, (arm, rank, round of the pull, round before which it came, reward): more than the
     paper's policies may use."""
+    answers: list[list[tuple[int, float]]] = field(default_factory=list)
+    """(rank, reward) of each arm's answers as they came."""
     prefixes: dict[int, tuple[int, int, Any]] = field(default_factory=dict)
     """Of each arm its prefixes as they were last computed, with its pulls and answers then."""
 
     def __post_init__(self) -> None:
         self.m, self.n, self.S = [0] * self.arms, [0] * self.arms, [0.0] * self.arms
         self.eliminated_at = [-1] * self.arms
+        self.answers = [[] for _ in range(self.arms)]
 
     def c(self, x: float) -> float:
         """The level of the radius sqrt(2 c / x): given, ln T, or ln(pi^2 K x^2 / (3 delta)) / 4 without a horizon."""
@@ -101,6 +106,7 @@ def patient_index(k: Known, arm: int) -> float:
     return k.S[arm] / m + (math.sqrt(level / m) + 2.0 * float(exp(-min(policy.alpha, 0.5) * ln_m)))
 
 
+@cache
 def grid_of(m: int) -> list[int]:
     """The prefixes of m pulls: ceil(1.2^k) below m, and m itself."""
     ends, power = set(), 0
@@ -116,13 +122,14 @@ def prefixes(k: Known, arm: int) -> list[tuple[int, float, float, int]]:
     pulls, answers, found = k.prefixes.get(arm, (0, 0, []))
     if (pulls, answers) != (k.m[arm], k.n[arm]):
         found, before, total, most, missing = [], 0, 0.0, 0.0, 0
-        mine = [(rank, reward) for of, rank, _, _, reward in k.log if of == arm]
-        for end in grid_of(k.m[arm]):
-            cell = [reward for rank, reward in mine if before <= rank < end]
-            here = 0.0
-            for reward in cell:
-                here += reward
-            absent = end - before - len(cell)
+        ends = grid_of(k.m[arm])
+        sums, counts = [0.0] * len(ends), [0] * len(ends)
+        for rank, reward in k.answers[arm]:
+            cell = bisect_right(ends, rank)
+            sums[cell] += reward
+            counts[cell] += 1
+        for end, here, came in zip(ends, sums, counts, strict=True):
+            absent = end - before - came
             total, most, missing = total + here, most + (here + absent), missing + absent
             found.append((end, total, most, missing))
             before = end
@@ -368,6 +375,7 @@ def play(
             known.n[arm] += 1
             known.S[arm] += reward
             known.log.append((arm, rank, pulled_at, now, reward))
+            known.answers[arm].append((rank, reward))
         played.arrivals.append([(pulled_at, reward) for pulled_at, _, _, reward in arrived])
         known.now = now
         arm = next(chooser)

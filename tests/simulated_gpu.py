@@ -12,6 +12,7 @@ import numpy as np
 from belated import Problem, Result, collect, simulate
 from belated.delays import ByReward, Empirical, Fixed, Geometric, Mixture, Never, PacketLoss, Pareto
 from belated.engine import cuda, launch, layout
+from belated.forms.base import POLICIES as REGISTERED
 from belated.forms.base import policy
 from belated.forms.state import Arm, State
 from belated.policies import (
@@ -19,7 +20,10 @@ from belated.policies import (
     OptimisticPessimisticElimination,
     OptimisticUCB,
     PatientBandits,
+    PendingUCB,
     PhasedElimination,
+    PrefixElimination,
+    PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
@@ -38,8 +42,24 @@ POLICIES: list[Any] = [
     ThompsonSampling(),
     UniformChoice(),
 ]
+REMEMBERING: list[Any] = [
+    PrefixUCB(confidence=0.1),
+    PrefixUCB(confidence=0.1, spread=True),
+    PrefixElimination(confidence=0.02),
+    PendingUCB(confidence=0.1),
+    PendingUCB(patience=4),
+]
+"""Those with statistics of their own for each arm, and PendingUCB for all arms together."""
+EVERY = POLICIES + REMEMBERING
+assert {type(policy).__name__ for policy in EVERY} == {
+    name for name, cls in REGISTERED.items() if cls.__module__.startswith("belated.")
+}, "every policy of the package plays"
 BINARY = [Bernoulli(0.2), Bernoulli(0.8), Bernoulli(0.5)]
 MANY = [Bernoulli(0.1 + 0.8 * (7 * arm % 11) / 11) for arm in range(70)]
+RUNS = 21
+"""The last block of threads is not full."""
+TREE = {"horizon": 150, "runs": 9}
+"""Arms of which each is pulled, and many again."""
 OTHERS = [Constant(0.4), Beta(2.0, 3.0), UniformReward(0.1, 0.8)]
 
 
@@ -80,21 +100,25 @@ def family(rng: np.random.Generator) -> Problem:
 
 
 CASES: dict[str, tuple[Any, list[Any], dict[str, int]]] = {
-    "ring": (Problem(BINARY, Fixed(9)), POLICIES, {}),
-    "ring, no delay": (Problem(BINARY, Fixed(0)), POLICIES, {}),
-    "ring, other rewards": (Problem(OTHERS, Fixed(9)), POLICIES, {}),
-    "ring, a problem for each run": (family, POLICIES, {}),
-    "ring, counts in 32 bits": (Problem(BINARY, Fixed(4)), POLICIES, {"SHORT": 8}),
-    "ring, nothing shared": (Problem(BINARY, Fixed(9)), POLICIES, {"SHARED_BYTES": 0}),
-    "wheel": (Problem(BINARY, Geometric(8.0)), POLICIES, {}),
-    "wheel, other rewards": (Problem(OTHERS, Empirical([0, 3, 11], never=0.1)), POLICIES[:3], {}),
-    "wheel, several levels": (Problem(BINARY, Pareto(0.4)), POLICIES, {"WHEEL_BITS": 2}),
-    "lost": (Problem(BINARY, [PacketLoss(0.5), Never(), Fixed(3)]), POLICIES[:4], {}),
-    "by reward": (Problem(BINARY, ByReward({0.0: Fixed(20), 1.0: Geometric(3.0)})), POLICIES[:4], {}),
-    "mixture": (Problem(BINARY, Mixture([(0.5, Fixed(2)), (0.5, Never())])), POLICIES[:4], {}),
-    "several launches": (Problem(BINARY, Fixed(5)), POLICIES[:2], {"MOST_RUNS": 8}),
-    "a tree of arms": (Problem(MANY, Fixed(5)), [POLICIES[0], POLICIES[1], POLICIES[4]], {}),
-    "a tree of arms, nothing shared": (Problem(MANY, Geometric(4.0)), [POLICIES[0]], {"SHARED_BYTES": 0}),
+    "ring": (Problem(BINARY, Fixed(9)), EVERY, {}),
+    "ring, no delay": (Problem(BINARY, Fixed(0)), EVERY, {}),
+    "ring, other rewards": (Problem(OTHERS, Fixed(9)), EVERY, {}),
+    "ring, a problem for each run": (family, EVERY, {}),
+    "ring, counts in 32 bits": (Problem(BINARY, Fixed(4)), EVERY, {"SHORT": 8}),
+    "ring, nothing shared": (Problem(BINARY, Fixed(9)), EVERY, {"SHARED_BYTES": 0}),
+    "wheel": (Problem(BINARY, Geometric(8.0)), EVERY, {}),
+    "wheel, other rewards": (Problem(OTHERS, Empirical([0, 3, 11], never=0.1)), POLICIES[:3] + REMEMBERING, {}),
+    "wheel, several levels": (Problem(BINARY, Pareto(0.4)), EVERY, {"WHEEL_BITS": 2}),
+    "lost": (Problem(BINARY, [PacketLoss(0.5), Never(), Fixed(3)]), POLICIES[:4] + REMEMBERING, {}),
+    "by reward": (Problem(BINARY, ByReward({0.0: Fixed(20), 1.0: Geometric(3.0)})), POLICIES[:4] + REMEMBERING, {}),
+    "mixture": (Problem(BINARY, Mixture([(0.5, Fixed(2)), (0.5, Never())])), POLICIES[:4] + REMEMBERING, {}),
+    "several launches": (Problem(BINARY, Fixed(5)), [POLICIES[0], POLICIES[1], *REMEMBERING], {"MOST_RUNS": 8}),
+    "a tree of arms": (Problem(MANY, Fixed(5)), [POLICIES[0], POLICIES[1], POLICIES[4], *REMEMBERING], TREE),
+    "a tree of arms, nothing shared": (
+        Problem(MANY, Geometric(4.0)),
+        [POLICIES[0], *REMEMBERING],
+        {**TREE, "SHARED_BYTES": 0},
+    ),
     "own policies, ring": (Problem(BINARY, Fixed(9)), OWN, {}),
     "own policies, wheel": (Problem(BINARY, Geometric(8.0)), OWN, {}),
     "summed up in blocks": (Problem(BINARY, Fixed(5)), POLICIES[:2], {"KEPT_NUMBERS": 1, "BLOCK": 4}),
@@ -104,8 +128,9 @@ FIELDS = ("mean", "stderr", "final", "curves", "pulls", "observed", "lost", "in_
 
 def play(name: str, device: str) -> Result:
     """The result of a case."""
-    problem, policies, _ = CASES[name]
-    return simulate(problem, policies, horizon=60, runs=20, seed=5, checkpoints=[1, 30, 59], device=device)
+    problem, policies, settings = CASES[name]
+    horizon, runs = settings.get("horizon", 60), settings.get("runs", RUNS)
+    return simulate(problem, policies, horizon=horizon, runs=runs, seed=5, checkpoints=[1, 30, 59], device=device)
 
 
 if __name__ == "__main__":

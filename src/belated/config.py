@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from belated.defaults import usual_policies
 from belated.domains import MAX_HORIZON
 from belated.errors import ConfigurationError
 from belated.forms.base import Policy
@@ -117,7 +118,6 @@ def _experiment(data: Mapping[str, Any], path: Path) -> Experiment:
     for key, example in (
         ("horizon", "the rounds of a run, such as horizon = 20_000"),
         ("problem", "a section [problem] with rewards and delays"),
-        ("policies", 'a section [[policies]] with policy = "UCB"'),
     ):
         if key not in data:
             raise ConfigurationError(f"{key} is missing; give {example}.")
@@ -126,7 +126,7 @@ def _experiment(data: Mapping[str, Any], path: Path) -> Experiment:
     horizon, runs, seed = (whole(numbers[key], key, *LIMITS[key]) for key in ("horizon", "runs", "seed"))
     return Experiment(
         problem=read_problem(data["problem"]),
-        policies=_policies(data["policies"]),
+        policies=_policies(data["policies"]) if "policies" in data else usual_policies(),
         horizon=horizon,
         runs=runs,
         seed=seed,

@@ -57,8 +57,7 @@ class Learner:
     @property
     def takes_back(self) -> bool:
         """Whether pulls can be taken back and answers replaced."""
-        puts_right = type(self.policy).note_correction is not Policy.note_correction
-        return self.policy.takes_back and (self.policy.memory == 0 or puts_right)
+        return takes_back(self.policy)
 
     @property
     def takes_new_arms(self) -> bool:
@@ -106,6 +105,7 @@ class Learner:
         self.state.memory[self.arms] = before.memory[self.arms - 1]  # of all arms together
         for arm in range(self.arms - 1):
             pulls, observed, total = int(before.pulls[arm]), float(before.observed[arm]), float(before.total[arm])
+            self._correct(arm, 0, 0, 0, 0.0, 0.0)  # of its own statistics nothing changes but the number of arms
             self._correct(arm, -1, 0, pulls, observed, total)
 
     def _correct(self, arm: int, rank: int, number: int, pulls: int, observed: float, total: float) -> None:
@@ -114,10 +114,13 @@ class Learner:
             correct(self.parameters, self.state, arm, rank, number + 1, pulls, observed, total, self.decisions + 1)
 
     def bounds(self, arm: int) -> Bounds:
-        """The policy's bounds on an arm's mean, cut to [0, 1]."""
+        """The policy's bounds on an arm's mean, cut to [0, 1]. To look changes nothing: what a policy writes down for
+        itself on the way is taken back."""
         find = calls.entry_for(calls.bounds, type(self.policy))
+        kept = self.state.memory[arm].copy()
         with quietly():
             lower, upper, low, high = find(self.parameters, self.state, arm, self.decisions + 1)
+        self.state.memory[arm] = kept
         return Bounds(
             min(max(float(lower), 0.0), 1.0), min(max(float(upper), 0.0), 1.0), int(low) or None, int(high) or None
         )
@@ -148,6 +151,13 @@ class Learner:
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [getattr(self.state, name) for name in _ARRAYS]
+
+
+def takes_back(policy: Policy) -> bool:
+    """Whether a policy can take pulls back and replace answers; one with statistics of its own must say how to put them
+    right."""
+    puts_right = type(policy).note_correction is not Policy.note_correction
+    return policy.takes_back and (policy.memory == 0 or puts_right)
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated._version import __version__
+from belated.defaults import usual_policy
 from belated.errors import (
     BelatedError,
     ConfigurationError,
@@ -93,9 +94,10 @@ def summary_of(names: Sequence[str], learner: Learner) -> list[ArmSummary]:
 class Bandit:
     """A live bandit. Choose arms, and report rewards later, in any order, or never.
 
-    The horizon need not be known; a policy that has none uses confidence bounds that are valid at all times. Feedback
-    is accepted at any time, once for each decision; the same feedback again changes nothing. A refused call leaves the
-    bandit as it was.
+    Where no policy is given it is :func:`belated.defaults.usual_policy`, which stands delays that depend on the answer
+    and answers that are lost. The horizon need not be known; a policy that has none uses confidence bounds that are
+    valid at all times. Feedback is accepted at any time, once for each decision; the same feedback again changes
+    nothing. A refused call leaves the bandit as it was.
 
     >>> from belated.policies import UCB
     >>> bandit = Bandit(["red", "green"], UCB(confidence=1.0), seed=0)
@@ -107,10 +109,10 @@ class Bandit:
     [('red', 1, 0, 1), ('green', 1, 1, 0)]
     """
 
-    def __init__(self, arms: Sequence[str], policy: Policy, *, seed: int = 0) -> None:
+    def __init__(self, arms: Sequence[str], policy: Policy | None = None, *, seed: int = 0) -> None:
         self.arms = arm_names(arms)
-        self._learner = Learner(len(self.arms), policy, seed)
-        self.policy, self.seed = policy, self._learner.seed
+        self._learner = Learner(len(self.arms), usual_policy() if policy is None else policy, seed)
+        self.policy, self.seed = self._learner.policy, self._learner.seed
         self._arm_of = array("i")  # of each decision
         self._rank_of = array("q")  # of each decision: how often its arm was pulled before
         self._reward_of = array("d")  # of each decision; NaN while it is pending

@@ -14,12 +14,14 @@ import pytest
 
 import belated.policies  # noqa: F401  (fills POLICIES)
 from belated.errors import StateError
+from belated.forms import ages, prefix
 from belated.forms.base import POLICIES, Policy
 from belated.forms.calls import entry_for
 from belated.forms.hooks import index as index_of
 from belated.forms.index import IndexPolicy
 from belated.forms.state import view
 from belated.learner import Learner
+from belated.policies import pending_ucb
 
 MORE: dict[str, dict[str, Any]] = {
     "PatientBandits": {"alpha": 1.0, "constant": 0.05},
@@ -28,9 +30,17 @@ MORE: dict[str, dict[str, Any]] = {
     "SuccessiveElimination": {"confidence": 0.05},
     "OptimisticPessimisticElimination": {"confidence": 0.05},
     "PhasedElimination": {"confidence": 0.002},
+    "PrefixUCB": {"confidence": 0.05, "spread": True},
+    "PrefixElimination": {"confidence": 0.05},
+    "PendingUCB": {"confidence": 0.05},
 }
 EACH = sorted(POLICIES)
 INDEXED = [key for key in EACH if issubclass(POLICIES[key], IndexPolicy)]
+BY_FORMULA = [key for key in INDEXED if key != "PendingUCB"]
+"""Those whose index depends on the arm alone. That of Pending-UCB depends on the others' answers and on ages too, and
+is looked at again after a while."""
+CROSSING = {"PrefixUCB", "PrefixElimination"}
+"""Those whose bounds come from different pulls, and may cross where the confidence is small."""
 ARMS = (1, 2, 7, 64, 65, 100)
 
 
@@ -61,12 +71,12 @@ class Life:
         self.chance = random.Random(f"{key} {arms} {seed}")
         self.rewards = rewards
         self.pending: list[tuple[int, int, int]] = []
-        self.answered: list[tuple[int, float]] = []
+        self.answered: list[tuple[int, int, int, float]] = []
 
     def counts(self) -> list[list[float]]:
         arms = range(self.learner.arms)
         pulls = [sum(arm == each for arm, _, _ in self.pending) for each in arms]
-        answers = [[reward for arm, reward in self.answered if arm == each] for each in arms]
+        answers = [[reward for arm, _, _, reward in self.answered if arm == each] for each in arms]
         return [[pulls[arm] + len(answers[arm]), len(answers[arm]), sum(answers[arm])] for arm in arms]
 
     def known(self) -> list[list[float]]:
@@ -86,25 +96,23 @@ class Life:
             arm, rank, number = self.pending.pop(chance.randrange(len(self.pending)))
             reward = chance.choice(self.rewards)
             learner.answer(arm, reward, rank, number)
-            self.answered.append((arm, reward))
+            self.answered.append((arm, rank, number, reward))
         elif what < 0.8 and self.pending:
-            arm, _, _ = self.pending.pop(chance.randrange(len(self.pending)))
-            learner.take_back(arm)
+            learner.take_back(*self.pending.pop(chance.randrange(len(self.pending))))
         elif what < 0.9 and self.answered:
-            arm, reward = self.answered.pop(chance.randrange(len(self.answered)))
-            learner.take_back(arm, reward)
+            learner.take_back(*self.answered.pop(chance.randrange(len(self.answered))))
         elif self.answered:
             place = chance.randrange(len(self.answered))
-            arm, before = self.answered[place]
+            arm, rank, number, before = self.answered[place]
             now = chance.choice(self.rewards)
-            learner.replace_answer(arm, before, now)
-            self.answered[place] = arm, now
+            learner.replace_answer(arm, rank, number, before, now)
+            self.answered[place] = arm, rank, number, now
 
 
 EXACT = (0.0, 0.25, 0.5, 1.0)
 
 
-@pytest.mark.parametrize("key", INDEXED)
+@pytest.mark.parametrize("key", BY_FORMULA)
 @pytest.mark.parametrize("arms", ARMS)
 def test_an_index_policy_decides_by_its_formula_whatever_was_put_right(key: str, arms: int) -> None:
     life = Life(key, arms, 1, EXACT)
@@ -122,9 +130,16 @@ def expected(life: Life) -> int:
         np.flatnonzero([known[0] != count[0] for known, count in zip(life.known(), life.counts(), strict=True)])[0]
     )
     learner.decisions -= 1
-    learner.take_back(arm)
+    learner.take_back(arm, int(learner.state.pulls[arm]) - 1, learner.decisions)
     assert life.known() == life.counts()
     return by_the_formula(learner)
+
+
+def to_look_changes_nothing(learner: Learner, arm: int) -> bool:
+    """So that what was looked at is to the bit what is played again."""
+    before = learner.to_bytes()
+    learner.bounds(arm)
+    return learner.to_bytes() == before
 
 
 @pytest.mark.parametrize("key", EACH)
@@ -136,8 +151,25 @@ def test_counts_are_those_of_what_still_counts(key: str, arms: int) -> None:
         life.step()
         assert life.known() == life.counts()
     for arm in range(arms):
-        lower, upper = life.learner.bounds(arm)
-        assert 0.0 <= lower <= upper <= 1.0
+        lower, upper, lower_from, upper_from = life.learner.bounds(arm)
+        assert 0.0 <= lower <= 1.0
+        assert lower <= upper or key in CROSSING
+        assert 0.0 <= upper <= 1.0
+        assert to_look_changes_nothing(life.learner, arm)
+        assert (lower_from is None, upper_from is None) == (key not in CROSSING or not life.known()[arm][0],) * 2
+
+
+def lasting(learner: Learner) -> Any:
+    """What a policy's own statistics hold of pulls and answers. Pending-UCB never forgets the longest delays and when
+    it looks again, and prefix policies keep what cells came to."""
+    if isinstance(learner.policy, prefix.PrefixPolicy):
+        return learner.state.memory[:, : 3 * prefix.CELLS]
+    if not isinstance(learner.policy, pending_ucb.PendingUCB):
+        return learner.state.memory
+    counted = learner.state.memory[:-1, ages.AGES : ages.SIZE].ravel()
+    shares = learner.state.memory[:-1, pending_ucb.SHARE]
+    together = learner.state.memory[-1, [pending_ucb.SEEN, pending_ucb.SHARES]]
+    return np.concatenate([counted, shares, together])
 
 
 @pytest.mark.parametrize("key", EACH)
@@ -146,12 +178,13 @@ def test_what_is_taken_back_leaves_nothing(key: str) -> None:
     life, fresh = Life(key, 5, 3, (0.1, 0.2, 0.3, 0.7, 1.0, 0.0)), Learner(5, made(key), 3)
     for _ in range(300):
         life.step()
-    for arm, _, _ in life.pending:
-        life.learner.take_back(arm)
+    for pull in life.pending:
+        life.learner.take_back(*pull)
     life.chance.shuffle(life.answered)
-    for arm, reward in life.answered:
-        life.learner.take_back(arm, reward)
+    for answered in life.answered:
+        life.learner.take_back(*answered)
     assert life.known() == [[0.0, 0.0, 0.0]] * 5
+    assert lasting(life.learner) == pytest.approx(0.0, abs=1e-12)
     fresh.decisions = life.learner.decisions
     assert [life.learner.bounds(arm) for arm in range(5)] == [fresh.bounds(arm) for arm in range(5)]
 
@@ -175,10 +208,10 @@ def test_an_answer_that_silence_gave_and_nothing_else_is_replaced() -> None:
     for number in range(3):
         arm, rank = learner.decide()
         learner.answer(arm, 0.1, rank, number)
-    for _ in range(3):
-        learner.replace_answer(0, 0.1, 0.0)
+    for number in range(3):
+        learner.replace_answer(0, number, number, 0.1, 0.0)
     assert 0.0 <= learner.state.total[0] < 1e-16
-    lower, upper = learner.bounds(0)
+    lower, upper, _, _ = learner.bounds(0)
     assert 0.0 <= lower <= upper <= 1.0
     assert learner.decide()[0] == 0
 
@@ -190,14 +223,16 @@ def test_an_added_arm_is_as_one_that_was_there(key: str, arms: int) -> None:
     life = Life(key, arms, 4, EXACT)
     for _ in range(200):
         life.step()
-    before = life.known()
+    before, kept = life.known(), life.learner.state.memory.copy()
     life.learner.add_arm()
     assert life.learner.arms == arms + 1
     assert life.known() == [*before, [0.0, 0.0, 0.0]]
     other = Learner(arms + 1, made(key), 4)
     other.decisions = life.learner.decisions
+    other.state.memory[:arms], other.state.memory[arms + 1] = kept[:arms], kept[arms]
     for arm, (pulls, observed, total) in enumerate(before):
-        other._correct(arm, int(pulls), observed, total)
+        other._correct(arm, 0, 0, 0, 0.0, 0.0)
+        other._correct(arm, -1, 0, int(pulls), observed, total)
     assert [life.learner.decide() for _ in range(50)] == [other.decide() for _ in range(50)]
     assert life.learner.to_bytes() == other.to_bytes()
     if issubclass(POLICIES[key], IndexPolicy):

@@ -16,8 +16,8 @@ from belated.figures import STYLE
 DARKEST = 16.0
 """The ratio from which on a tile is as dark as it gets."""
 TITLES = {
-    "independent": "delay independent of the reward",
-    "reward-dependent": "delay depends on the reward",
+    "independent": "delays independent\nof the reward",
+    "reward-dependent": "delays that depend\non the reward",
     "lost": "answers lost for good",
 }
 _COLOURS = LinearSegmentedColormap.from_list(
@@ -42,7 +42,16 @@ def heat_map(scores: Scores) -> Figure:
         grid = figure.subplots(len(parts), 1, height_ratios=heights, squeeze=False)[:, 0]
         for place, (axes, part, kind) in enumerate(zip(grid, parts, scores.kinds, strict=True)):
             _block(axes, part, order)
-            axes.set_title(f"{TITLES[kind]}", loc="left", fontsize=10, fontweight="bold", pad=7 if place else 52)
+            axes.annotate(
+                TITLES[kind],
+                (0.0, 1.0),
+                xycoords="axes fraction",
+                xytext=(-6, 7),
+                textcoords="offset points",
+                ha="right",
+                fontsize=10,
+                fontweight="bold",
+            )
             if place == 0:
                 axes.xaxis.tick_top()
                 axes.set_xticks(range(len(labels)), labels, rotation=38, ha="left", rotation_mode="anchor")

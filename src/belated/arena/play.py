@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -109,9 +109,15 @@ def _play_row(batch: Callable[[int, int, int], npt.NDArray[np.float64]], runs: i
 
 
 def _labels(policies: Sequence[Policy]) -> tuple[str, ...]:
-    """Short where that tells a policy apart."""
-    short = [policy.label for policy in policies]
-    return tuple(
-        policy.label if short.count(policy.label) == 1 else policy.describe().replace("confidence=1, ", "")
-        for policy in policies
-    )
+    """Of each policy its label; where several have the same, with the parameters in which they differ."""
+    return tuple(_label(policy, [other for other in policies if other.label == policy.label]) for policy in policies)
+
+
+def _label(policy: Policy, alike: Sequence[Policy]) -> str:
+    told = [policy.label]
+    for field in fields(policy):
+        values = [getattr(other, field.name, None) for other in alike]
+        value = getattr(policy, field.name)
+        if any(other != value for other in values) and value is not False:
+            told.append(field.name if value is True else f"{field.name}={value}")
+    return " ".join(told)

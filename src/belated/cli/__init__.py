@@ -9,8 +9,22 @@ from typing import Annotated
 
 import typer
 
-from belated.cli import bounds, demo, keys, laws, plot, policies, reproduce, serve, simulate, sweep, taking_in, verify
-from belated.cli.helps import APP, BOUNDS, LAWS, PLOT, POLICIES, REPRODUCE, SIMULATE, SWEEP
+from belated.cli import (
+    arena,
+    bounds,
+    demo,
+    keys,
+    laws,
+    plot,
+    policies,
+    reproduce,
+    serve,
+    simulate,
+    sweep,
+    taking_in,
+    verify,
+)
+from belated.cli.helps import APP, ARENA, BOUNDS, LAWS, PLOT, POLICIES, REPRODUCE, SIMULATE, SWEEP
 from belated.cli.service_helps import DEMO, IMPORT, KEYS, SERVE, VERIFY
 
 app = typer.Typer(
@@ -49,6 +63,7 @@ app.command("sweep", help=SWEEP)(sweep.command)
 app.command("plot", help=PLOT)(plot.command)
 app.command("bounds", help=BOUNDS)(bounds.command)
 app.command("reproduce", help=REPRODUCE)(reproduce.command)
+app.command("arena", help=ARENA)(arena.command)
 app.command("serve", help=SERVE)(serve.command)
 app.command("verify", help=VERIFY)(verify.command)
 app.command("import", help=IMPORT)(taking_in.command)

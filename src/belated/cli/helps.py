@@ -129,7 +129,8 @@ APP = _help(
     "What can stand in it: [bold]belated policies[/bold], [bold]belated laws[/bold]\n"
     "Regret against a delay, a gap, ...: [bold]belated sweep --help[/bold]\n"
     "What theory guarantees: [bold]belated bounds --help[/bold]\n"
-    "The paper's figures and claims: [bold]belated reproduce --help[/bold]",
+    "The paper's figures and claims: [bold]belated reproduce --help[/bold]\n"
+    "Which policy for which delays: [bold]belated arena --help[/bold]",
     "On real traffic, behind HTTP, with a dashboard: [bold]belated serve --help[/bold]\n"
     "To look around there, with traffic that is simulated: [bold]belated demo[/bold]",
 )
@@ -160,6 +161,8 @@ SIMULATE = _help(
     ),
     "A minimal file:",
     toml(MINIMAL),
+    "Without a section [bold]" + escape("[[policies]]") + "[/bold] it compares UCB, Thompson sampling,\nPrefixUCB (spread) "
+    "and PendingUCB, all with confidence = 1.",
     "All that a file may say (names: belated policies, belated laws):",
     toml(COMPLETE),
     "Other ways to write a problem:",
@@ -213,5 +216,24 @@ REPRODUCE = _help(
     "keeps it, and reports what is finished.",
     "An experiment is a file of data. One of your own, of the same form, can be played\n"
     "as well: belated reproduce mine.toml",
+    EXITS,
+)
+
+ARENA = _help(
+    "Play every policy on every kind of delay, and compare.",
+    shell(
+        "belated arena                                all rows, all policies",
+        "belated arena --rows 'fixed-*,pareto-*'      some rows",
+        "belated arena --policies UCB,SE,PrefixUCB    some policies",
+        "belated arena --policy mine.rules:MyPolicy   one of your own enters too",
+        "belated arena --list                         the rows, with their reasons",
+    ),
+    "A row is a family of problems. Within a row all policies meet the same rewards\n"
+    "and delays, run by run, and each has its ratio to the row's least regret. Rows are\n"
+    "played until each ratio's standard error is at most 5 % of it. Every policy that has\n"
+    "a confidence has c = 1.",
+    "In the folder: arena.png and arena.svg (the picture), arena.md (tables: geometric\n"
+    "means by kind of row, worst rows, and every ratio), ratios.csv, scores.json. Ctrl-C\n"
+    "keeps the rows that are finished.",
     EXITS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from belated.client.talk import AGAIN, NotYet, refusal
@@ -43,8 +43,9 @@ def summary(state: Data) -> list[ArmSummary]:
 
 
 def _only(kind: type, data: Data) -> Data:
-    """The values that a kind has a field for; a newer server may send more."""
-    return {field.name: data[field.name] for field in fields(kind)}
+    """The values that a kind has a field for. A newer server may send more, an older one less: what has a default may
+    be missing."""
+    return {field.name: data[field.name] for field in fields(kind) if field.name in data or field.default is MISSING}
 
 
 def status(data: Data) -> DecisionStatus:

@@ -78,13 +78,14 @@ class Client(Base):
         self,
         name: str,
         arms: Sequence[str],
-        policy: Policy | Mapping[str, Any],
+        policy: Policy | Mapping[str, Any] | None = None,
         seed: int = 0,
         silence: Mapping[str, float] | None = None,
     ) -> Self:
         """Make an experiment; the same again changes nothing. The client for it.
 
-        ``silence`` is ``{"after": seconds, "reward": 0}`` where no answer means one.
+        Without a ``policy`` it has the usual one, Prefix-UCB with pulls spread and c = 1; the server's, where it is of
+        another version. ``silence`` is ``{"after": seconds, "reward": 0}`` where no answer means one.
         """
         self._talk(self._verbs.create(name, arms, policy, seed, silence))
         return self.experiment(name)

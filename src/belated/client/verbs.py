@@ -60,12 +60,14 @@ class Verbs:
         return f"/v1/decisions/{in_path(known_id(name, id))}"
 
     def create(
-        self, name: str, arms: Sequence[str], policy: Policy | Mapping[str, Any], seed: int, silence: Any
+        self, name: str, arms: Sequence[str], policy: Policy | Mapping[str, Any] | None, seed: int, silence: Any
     ) -> Talk[None]:
         """Make an experiment."""
         if isinstance(arms, str):
             raise InvalidParameter(f"arms is {arms!r}; give a list of names, such as ['red', 'green'].")
-        asked: Data = {"name": name, "arms": list(arms), "policy": policy_body(policy), "seed": seed}
+        asked: Data = {"name": name, "arms": list(arms), "seed": seed}
+        if policy is not None:
+            asked["policy"] = policy_body(policy)
         if silence is not None:
             asked["silence"] = dict(silence)
         return told(call("POST", "/v1/experiments", asked), self.patience, nothing)

@@ -8,8 +8,11 @@ from typing import Any
 from belated.kernel import outlined
 from belated.numerics import exp, log
 
-STEPS = 3
-"""Of Newton's method; from where it starts they leave an error below 1e-7."""
+STEPS, SMALL = 3, 1e-4
+"""Steps of Newton's method; from where it starts they leave an error below 1e-7. None follows one that was small."""
+
+CLOSE = 1e-7
+"""Nearer to the mean than this its own rounding misleads the method, and where it starts is as near."""
 
 
 @outlined
@@ -30,7 +33,10 @@ def coin_upper(mean: Any, budget: Any) -> Any:
     for _ in range(STEPS):
         left = exp(u)
         high = 1.0 - left
-        if high <= mean:
+        if high - mean < CLOSE:
             break
-        u += (entropy - mean * log(high) - rest * u - budget) / (rest - mean * left / high)
+        step = (entropy - mean * log(high) - rest * u - budget) / (rest - mean * left / high)
+        u += step
+        if step < SMALL:
+            break
     return 1.0 - exp(u)

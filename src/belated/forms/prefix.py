@@ -6,8 +6,10 @@ x_M the number of those that did not, their mean lies between S_M / M and (S_M +
     U = min over M of (S_M + x_M) / M + r(M),        L = max over M of S_M / M - r(M)
 
 contain the arm's mean wherever the radius r holds for all M at once. M runs over the right ends of cells of pulls,
-which grow by a fifth, and over all pulls; for each cell the policy's memory holds its pulls, its answers and their
-sum."""
+which grow by a fifth, and over all pulls; for each cell the policy's memory holds its pulls, its answers and their sum.
+
+Most pulls and answers change the last cell alone. So what the prefixes before it come to is kept, and found anew when
+one of them changed, or when there is another last one."""
 
 from __future__ import annotations
 
@@ -22,7 +24,20 @@ from belated.forms.state import Arm, State
 from belated.kernel import inner
 
 CELLS = 96
-"""The last one has no end: it begins after about 10^8 pulls."""
+"""The last one has no end: it begins after 57,512,483 pulls."""
+
+
+LAST = 3 * CELLS
+"""Place in the memory of an arm: the number of the last cell with pulls, from 1 on; 0 before one was looked for."""
+UPPER, LOWER, SPREAD, SURVEYS = 0, 1, 2, 3
+OLD = LAST + 1
+"""Whether what was found for the upper bound, the lower bound, the spread index is out of date."""
+HIGH, HIGH_FROM, MOST, LOW, LOW_FROM, LEAST = (OLD + SURVEYS + place for place in range(6))
+"""Of the prefixes before the last cell: the least upper and the largest lower bound with the pulls that give them, and
+the sums of all."""
+WIDE, TELLING, TOLD, TOLD_FROM, DOUBTED, MISSING = (OLD + SURVEYS + 6 + place for place in range(6))
+"""The same for the spread index."""
+SIZE = OLD + SURVEYS + 12
 
 
 def _ends() -> list[int]:
@@ -58,10 +73,20 @@ def cell_of(rank: Any) -> Any:
 @inner
 def count(state: State, arm: Any, rank: Any, pulls: Any, answers: Any, total: Any) -> None:
     """Add to the counts of the cell of a pull."""
-    place = 3 * cell_of(rank)
+    cell = cell_of(rank)
+    place = 3 * cell
     state.memory[arm, place] += pulls
     state.memory[arm, place + 1] += answers
     state.memory[arm, place + 2] += total
+    if cell + 1.0 != state.memory[arm, LAST]:
+        outdate(state, arm)
+
+
+@inner
+def outdate(state: State, arm: Any) -> None:
+    """What was found of the cells before the last is no longer so."""
+    for place in range(OLD, OLD + SURVEYS):
+        state.memory[arm, place] = 1.0
 
 
 @inner
@@ -75,50 +100,81 @@ def sharp(mean: Any, width: Any) -> Any:
 @inner
 def prefix_upper(policy: Any, arm: Arm) -> Any:
     """(U, the number of pulls that give it)."""
-    best = np.inf
-    given = 0.0
-    pulls = 0.0
-    most = 0.0  # S + missing
-    place = 0
-    while pulls < arm.pulls:
-        here = arm.memory[arm.number, place]
-        pulls += here
-        most += arm.memory[arm.number, place + 2] + (here - arm.memory[arm.number, place + 1])
-        place += 3
-        if here > 0.0:
-            mean = most / pulls
-            high = mean + sharp(mean, radius(policy, pulls))
-            given = pulls if high <= best else given
-            best = high if high <= best else best
-    return best, given
+    if arm.pulls < 1.0:
+        return np.inf, 0.0
+    row, memory = arm.number, arm.memory
+    if memory[row, OLD + UPPER] > 0.0:
+        best, given = np.inf, 0.0
+        pulls, most = 0.0, 0.0  # S + missing
+        place = 0
+        while pulls + memory[row, place] < arm.pulls:
+            here = memory[row, place]
+            pulls += here
+            most += memory[row, place + 2] + (here - memory[row, place + 1])
+            place += 3
+            if here > 0.0:
+                mean = most / pulls
+                high = mean + sharp(mean, radius(policy, pulls))
+                given = pulls if high <= best else given
+                best = high if high <= best else best
+        close(arm, UPPER, place)
+        memory[row, HIGH], memory[row, HIGH_FROM], memory[row, MOST] = best, given, most
+    place = opened(arm)
+    most = memory[row, MOST] + (memory[row, place + 2] + (memory[row, place] - memory[row, place + 1]))
+    mean = most / arm.pulls
+    high = mean + sharp(mean, radius(policy, arm.pulls))
+    if high <= memory[row, HIGH]:
+        return high, arm.pulls
+    return memory[row, HIGH], memory[row, HIGH_FROM]
 
 
 @inner
 def prefix_lower(policy: Any, arm: Arm) -> Any:
     """(L, the number of pulls that give it)."""
-    best = -np.inf
-    given = 0.0
-    pulls = 0.0
-    total = 0.0
-    place = 0
-    while pulls < arm.pulls:
-        here = arm.memory[arm.number, place]
-        pulls += here
-        total += arm.memory[arm.number, place + 2]
-        place += 3
-        if here > 0.0:
-            mean = total / pulls
-            low = mean - sharp(1.0 - mean, radius(policy, pulls))
-            given = pulls if low >= best else given
-            best = low if low >= best else best
-    return best, given
+    if arm.pulls < 1.0:
+        return -np.inf, 0.0
+    row, memory = arm.number, arm.memory
+    if memory[row, OLD + LOWER] > 0.0:
+        best, given = -np.inf, 0.0
+        pulls, total = 0.0, 0.0
+        place = 0
+        while pulls + memory[row, place] < arm.pulls:
+            here = memory[row, place]
+            pulls += here
+            total += memory[row, place + 2]
+            place += 3
+            if here > 0.0:
+                mean = total / pulls
+                low = mean - sharp(1.0 - mean, radius(policy, pulls))
+                given = pulls if low >= best else given
+                best = low if low >= best else best
+        close(arm, LOWER, place)
+        memory[row, LOW], memory[row, LOW_FROM], memory[row, LEAST] = best, given, total
+    mean = (memory[row, LEAST] + memory[row, opened(arm) + 2]) / arm.pulls
+    low = mean - sharp(1.0 - mean, radius(policy, arm.pulls))
+    if low >= memory[row, LOW]:
+        return low, arm.pulls
+    return memory[row, LOW], memory[row, LOW_FROM]
+
+
+@inner
+def close(arm: Arm, survey: Any, place: Any) -> None:
+    """The cells before the one at ``place``, the last, were gone through."""
+    arm.memory[arm.number, LAST] = place // 3 + 1.0
+    arm.memory[arm.number, OLD + survey] = 0.0
+
+
+@inner
+def opened(arm: Arm) -> Any:
+    """Where the last cell with pulls is."""
+    return 3 * (int(arm.memory[arm.number, LAST]) - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrefixPolicy(ConfidencePolicy):
     """A policy whose bounds are prefix brackets."""
 
-    memory = 3 * CELLS
+    memory = SIZE
 
     @staticmethod
     def note_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
@@ -133,6 +189,8 @@ class PrefixPolicy(ConfidencePolicy):
         policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, answers: Any, total: Any
     ) -> Any:
         count(state, arm, rank, pulls, answers, total)
+        place = 3 * cell_of(rank)  # what is taken away in another order may come out as less than nothing, or too much
+        state.memory[arm, place + 2] = min(max(state.memory[arm, place + 2], 0.0), state.memory[arm, place + 1])
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:

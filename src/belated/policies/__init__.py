@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     )
     from belated.policies.optimistic_ucb import OptimisticUCB as OptimisticUCB
     from belated.policies.patient_bandits import PatientBandits as PatientBandits
+    from belated.policies.pending_ucb import PendingUCB as PendingUCB
     from belated.policies.phased_elimination import PhasedElimination as PhasedElimination
+    from belated.policies.prefix_elimination import PrefixElimination as PrefixElimination
+    from belated.policies.prefix_ucb import PrefixUCB as PrefixUCB
     from belated.policies.successive_elimination import SuccessiveElimination as SuccessiveElimination
     from belated.policies.thompson_sampling import ThompsonSampling as ThompsonSampling
     from belated.policies.ucb import UCB as UCB

@@ -17,9 +17,9 @@ from belated.forms.index import LEADER, IndexPolicy, forget, rescore
 from belated.forms.state import Arm, State, view
 from belated.kernel import inner
 
-LONGEST, SHARE, CHECK = ages.SIZE, ages.SIZE + 1, ages.SIZE + 2
+LONGEST, SHARE, CHECK, YOUNG = (ages.SIZE + place for place in range(4))
 """Places in the memory of an arm: the longest delay of its answers and 1, the share of its answers among its pulls that
-are not young, the round in which its index is looked at again."""
+are not young, the round in which its index is looked at again, and how many pending pulls are young."""
 NEXT, SEEN, SHARES = 0, 1, 2
 """Places in the memory of all arms together: the first of these rounds, the number of arms with an answer, the sum of
 the shares; and LONGEST."""
@@ -52,6 +52,7 @@ def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
     ages.age(state, arm, now)
     seen = view(state, arm, now)
     hoped = young(policy, seen)
+    state.memory[arm, YOUNG] = hoped
     if seen.observed > 0.0:
         share = min(seen.observed / max(seen.pulls - hoped, 1.0), 1.0)
         state.memory[everyone, SHARES] += share - state.memory[arm, SHARE]
@@ -97,7 +98,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
 
     label = "Pending-UCB"
     formula = "argmax q: x kl((S + 1/2)/(n + 1), q) <= 4c, x = n + young pending"
-    memory = ages.SIZE + 3
+    memory = ages.SIZE + 4
 
     patience: Annotated[float | None, Domain(0, open_low=True, optional=True)] = None
 
@@ -145,7 +146,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     def index(policy: Any, arm: Arm) -> Any:
         everyone = arm.arms
         n = arm.observed
-        x = n + young(policy, arm)
+        x = n + arm.memory[arm.number, YOUNG]
         if n < 1.0:
             mean = 0.5
             rounds = window(policy, arm.memory, everyone)

@@ -13,7 +13,20 @@ from belated.forms import hooks
 from belated.forms.base import NO_TABLE, policy
 from belated.forms.confidence import level, radius
 from belated.forms.index import IndexPolicy
-from belated.forms.prefix import PrefixPolicy, sharp
+from belated.forms.prefix import (
+    DOUBTED,
+    MISSING,
+    OLD,
+    SPREAD,
+    TELLING,
+    TOLD,
+    TOLD_FROM,
+    WIDE,
+    PrefixPolicy,
+    close,
+    opened,
+    sharp,
+)
 from belated.forms.state import Arm
 from belated.kernel import inner
 
@@ -25,30 +38,38 @@ FURTHER = 4.0
 def spread_upper(policy: Any, arm: Arm) -> Any:
     """The smaller of U, with a radius wider by the square root of 2, and the bound of the most telling prefix with the
     radius of up to four times its pulls."""
-    best = np.inf
-    telling = np.inf
-    told = 0.0
-    pulls = 0.0
-    most = 0.0
-    missing = 0.0
-    place = 0
-    while pulls < arm.pulls:
-        here = arm.memory[arm.number, place]
-        absent = here - arm.memory[arm.number, place + 1]
-        pulls += here
-        missing += absent
-        most += arm.memory[arm.number, place + 2] + absent
-        place += 3
-        if here > 0.0:
-            width = radius(policy, pulls)
-            mean = most / pulls
-            high = mean + sharp(mean, policy.wider * width)
-            best = high if high < best else best
-            doubt = missing / pulls + width
-            if doubt <= telling:
-                telling = doubt
-                told = mean + sharp(mean, radius(policy, min(arm.pulls, FURTHER * pulls)))
-    return min(best, told)
+    row, memory = arm.number, arm.memory
+    if memory[row, OLD + SPREAD] > 0.0:
+        best, telling, told, given = np.inf, np.inf, 0.0, 0.0
+        pulls, most, missing = 0.0, 0.0, 0.0
+        place = 0
+        while pulls + memory[row, place] < arm.pulls:
+            here = memory[row, place]
+            absent = here - memory[row, place + 1]
+            pulls += here
+            missing += absent
+            most += memory[row, place + 2] + absent
+            place += 3
+            if here > 0.0:
+                width = radius(policy, pulls)
+                mean = most / pulls
+                high = mean + sharp(mean, policy.wider * width)
+                best = high if high < best else best
+                doubt = missing / pulls + width
+                if doubt <= telling:
+                    telling, told, given = doubt, mean, pulls
+        close(arm, SPREAD, place)
+        memory[row, WIDE], memory[row, TELLING], memory[row, TOLD] = best, telling, told
+        memory[row, TOLD_FROM], memory[row, DOUBTED], memory[row, MISSING] = given, most, missing
+    place = opened(arm)
+    absent = memory[row, place] - memory[row, place + 1]
+    width = radius(policy, arm.pulls)
+    mean = (memory[row, DOUBTED] + (memory[row, place + 2] + absent)) / arm.pulls
+    best = min(memory[row, WIDE], mean + sharp(mean, policy.wider * width))
+    if (memory[row, MISSING] + absent) / arm.pulls + width <= memory[row, TELLING]:
+        return min(best, mean + sharp(mean, width))
+    mean = memory[row, TOLD]
+    return min(best, mean + sharp(mean, radius(policy, min(arm.pulls, FURTHER * memory[row, TOLD_FROM]))))
 
 
 @policy

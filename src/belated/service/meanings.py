@@ -15,6 +15,15 @@ _DECISION = {
     "decided_at": "When it was decided.",
 }
 
+PARAMETERS: dict[str, dict[str, str]] = {
+    "PendingUCB": {
+        "patience": "The longest believable delay, counted in decisions of the experiment and not in seconds: how many "
+        "it makes, at its busiest, while an answer may be out. Left out: 4 times the longest delay that the arm had.",
+    },
+    "PrefixUCB": {"spread": "Whether pulls are spread over the arms while answers are out."},
+}
+"""Of policies: parameters that mean something of their own over HTTP, or that are no numbers."""
+
 FIELDS: dict[str, dict[str, str]] = {
     "SilenceRequest": {
         "after": "Seconds after the decision at which no answer becomes an answer; at most ten years.",
@@ -23,7 +32,8 @@ FIELDS: dict[str, dict[str, str]] = {
     "ExperimentRequest": {
         "name": "Letters, digits, `.`, `_` and `-`, beginning with a letter or digit.",
         "arms": "Names of the arms, no two the same. Their order is theirs in all answers.",
-        "policy": _POLICY,
+        "policy": f"{_POLICY} Left out: Prefix-UCB with `confidence` 1 and `spread`, for delays of which nothing is "
+        "known; the answer shows it.",
         "seed": _SEED,
         "silence": "What no answer means. Left out: nothing; decisions stay pending for ever.",
     },
@@ -55,10 +65,13 @@ FIELDS: dict[str, dict[str, str]] = {
         "pending": "Those without one: `pulls - observed`.",
         "mean": "The average of the answers; null before the first.",
         "lower": "The policy's lower bound on the mean, within [0, 1], given what is pending.",
-        "upper": "Its upper bound.",
+        "upper": "Its upper bound. Bounds of different pulls may cross: one of the two does not hold then.",
         "active": "Whether it can still be chosen.",
         "eliminated_at": "The number of a decision, not a time: the first one (1, 2, ...) that could no longer be this "
         "arm. Null for an active arm.",
+        "lower_from": "How many of the arm's first pulls give `lower`, of a policy with prefix brackets (Prefix-UCB, "
+        "Prefix-SE); null for others, and before the first pull.",
+        "upper_from": "The same of `upper`.",
     },
     "SilenceAnswer": {"after": "Seconds.", "reward": "The reward that is taken for granted then."},
     "ExperimentAnswer": {

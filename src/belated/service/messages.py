@@ -46,7 +46,8 @@ class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
     name: ExperimentName
     arms: Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS, extra_json_schema={"uniqueItems": True})]
-    policy: dict[str, Any]
+    policy: dict[str, Any] | None = None
+    """Left out: the usual one."""
     seed: Seed = 0
     silence: SilenceRequest | None = None
 
@@ -122,6 +123,10 @@ class ArmAnswer(msgspec.Struct):
     active: bool
     eliminated_at: int | None
     """The first decision (1, 2, ...) that could no longer be this arm."""
+    lower_from: int | None = None
+    """Of a policy with prefix brackets, how many of the arm's first pulls give the lower bound."""
+    upper_from: int | None = None
+    """The same for the upper bound."""
 
 
 class SilenceAnswer(msgspec.Struct):

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from belated._version import __version__
-from belated.domains import HUGE, Domain, parameters_of
+from belated.domains import HUGE, Domain, Parameter, parameters_of
 from belated.forms.base import POLICIES
 from belated.service import kinds
 from belated.service.handlers import CURSOR, events
 from belated.service.kinds import GOOD, KINDS, kinds_of
-from belated.service.meanings import FIELDS
+from belated.service.meanings import FIELDS, PARAMETERS
 from belated.service.messages import (
     ExperimentName,
     ExperimentRequest,
@@ -50,8 +50,9 @@ def document() -> dict[str, Any]:
     used = [kind for route in ROUTES for kind in _kinds(route)]
     named = list(dict.fromkeys([*used, FeedbackItem, ProblemAnswer]))
     _, schemas = msgspec.json.schema_components(named, ref_template=REF)
-    for kind in (ExperimentRequest, HistoryRequest):
-        schemas[kind.__name__]["properties"]["policy"] = {"$ref": REF.format(name="Policy")}
+    policy = {"$ref": REF.format(name="Policy")}
+    schemas[HistoryRequest.__name__]["properties"]["policy"] = {**policy}
+    schemas[ExperimentRequest.__name__]["properties"]["policy"] = {"anyOf": [policy, {"type": "null"}], "default": None}
     for name, schema in schemas.items():
         for field, given in schema["properties"].items():
             given["description"] = FIELDS[name][field]
@@ -191,11 +192,17 @@ def _policy(name: str, cls: Any) -> dict[str, Any]:
         "description": cls.formula,
         "properties": {
             "name": {"enum": list(dict.fromkeys([cls.label, name]))},
-            **{each.name: _number(each.domain) for each in parameters if each.domain},
+            **{each.name: _parameter(name, each) for each in parameters},
         },
         "required": ["name", *required],
         "additionalProperties": False,
     }
+
+
+def _parameter(policy: str, parameter: Parameter) -> dict[str, Any]:
+    found = _number(parameter.domain) if parameter.domain is not None else {"type": "boolean"}
+    meaning = PARAMETERS.get(policy, {}).get(parameter.name)
+    return found if meaning is None else {**found, "description": meaning}
 
 
 def _number(domain: Domain) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from belated.defaults import usual_policy
 from belated.domains import parameters_of
 from belated.errors import BelatedError, Refused
 from belated.forms.base import POLICIES, Policy
-from belated.learner import Learner
+from belated.learner import Learner, takes_back
 from belated.online import arm_names
 from belated.rng import check_seed
 
@@ -57,15 +58,16 @@ def read_spec(text: str) -> Spec:
     return msgspec.json.decode(text, type=Spec)
 
 
-def checked_spec(arms: Any, policy: dict[str, Any], seed: int, silence: Silence | None) -> Spec:
-    """The spec of an experiment, or why it cannot be."""
+def checked_spec(arms: Any, policy: dict[str, Any] | None, seed: int, silence: Silence | None) -> Spec:
+    """The spec of an experiment, or why it cannot be. Without a policy it has the usual one, written down as any
+    other."""
     try:
         names = arm_names(arms)
         if len(names) > MOST_ARMS or any(len(name) > LONGEST_ARM for name in names):
             raise Refused(
                 422, "invalid-arms", f"arms: give at most {MOST_ARMS:,} names of at most {LONGEST_ARM} characters."
             )
-        made = make_policy(policy)
+        made = usual_policy() if policy is None else make_policy(policy)
         check_seed(seed)
     except Refused:
         raise
@@ -86,7 +88,7 @@ def _check_silence(silence: Silence, policy: Policy) -> None:
         )
     if not 0.0 <= silence.reward <= 1.0:
         raise Refused(422, "invalid-silence", f"silence.reward is {silence.reward!r}; give a number in [0, 1].")
-    if not (policy.takes_back and policy.memory == 0):
+    if not takes_back(policy):
         raise Refused(
             422,
             "invalid-silence",

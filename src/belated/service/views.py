@@ -30,6 +30,8 @@ def experiment_view(experiment: Experiment) -> ExperimentAnswer:
             each.upper,
             each.active,
             each.eliminated_at,
+            each.lower_from,
+            each.upper_from,
         )
         for each in summary_of(experiment.names, experiment.learner)
     ]

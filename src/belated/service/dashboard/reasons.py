@@ -1,43 +1,73 @@
-"""Why arms were eliminated: the policy's bounds, computed again from the counts just before the decision."""
+"""Why arms were eliminated: the policy's bounds, computed again from what was known just before the decision."""
 
 from __future__ import annotations
 
+from belated.forms.base import Policy
 from belated.journal.database import Database
+from belated.journal.journal import Journal
 from belated.journal.summaries import decisions_numbered
 from belated.learner import Learner
 from belated.service.clock import shown
 from belated.service.dashboard.contents import Elimination
 from belated.service.dashboard.tally import Tally
 from belated.service.dashboard.words import cut, grouped, told_apart
+from belated.service.experiment import Experiment
 from belated.service.messages import ExperimentAnswer
 from belated.service.spec import make_policy
 
 
 def explained(database: Database, tally: Tally, experiment: ExperimentAnswer, until: int) -> list[Elimination]:
     """The reasons of the eliminations behind the tally and up to an event; the tally is taken along to the last of
-    them."""
+    them. Of a policy that knows more than counts, its life is lived again up to that event."""
+    policy = make_policy(experiment.policy)
     gone = {place: arm.eliminated_at for place, arm in enumerate(experiment.arms) if arm.eliminated_at is not None}
     numbers = sorted({decision - 1 for decision in gone.values()})
     found = []
     for number, seq, at in decisions_numbered(database, tally.experiment, numbers, tally.seq, until):
         tally.advance(database, seq - 1)
-        found += _at_once(tally, experiment, gone, number + 1, at)
+        if policy.memory:
+            learner = _lived_again(database, tally, seq - 1)
+        else:
+            learner = _counted(tally, policy, len(experiment.arms), experiment.seed, number)
+        found += _at_once(learner, [arm.arm for arm in experiment.arms], gone, at)
+    if policy.memory and policy.shape().eliminates and _more(tally, gone, len(experiment.arms)):
+        _lived_again(database, tally, until)  # a part at each look: the next reason is not far then
     return found
 
 
-def _at_once(
-    tally: Tally, experiment: ExperimentAnswer, gone: dict[int, int], decision: int, at: int
-) -> list[Elimination]:
-    """The arms that a decision eliminated, each with its bound and the one that it fell below."""
-    names = [arm.arm for arm in experiment.arms]
-    learner = Learner(len(names), make_policy(experiment.policy), experiment.seed)
+def _more(tally: Tally, gone: dict[int, int], arms: int) -> bool:
+    """Whether there are, or may be, eliminations ahead of the life that is lived again."""
+    made = tally.again.learner.decisions if tally.again is not None else 0
+    return len(gone) + 1 < arms or any(decision > made for decision in gone.values())
+
+
+def _lived_again(database: Database, tally: Tally, until: int) -> Learner:
+    """The learner after an event, by the events themselves."""
+    journal = Journal(database)
+    if tally.again is None:
+        tally.again = Experiment(journal.experiment_of(tally.experiment))
+    if until > tally.again.seq:
+        for event in journal.events(tally.experiment, tally.again.seq, until - tally.again.seq):
+            tally.again.take_in(event)
+    return tally.again.learner
+
+
+def _counted(tally: Tally, policy: Policy, arms: int, seed: int, decisions: int) -> Learner:
+    """A learner that has the tally's counts, which are all that its policy asks for."""
+    learner = Learner(arms, policy, seed)
     for mine, counted in (
         (learner.state.pulls, tally.pulls),
         (learner.state.observed, tally.observed),
         (learner.state.total, tally.total),
     ):
-        mine[: len(names)] = counted[: len(names)]
-    learner.decisions = decision - 1
+        mine[:arms] = counted[:arms]
+    learner.decisions = decisions
+    return learner
+
+
+def _at_once(learner: Learner, names: list[str], gone: dict[int, int], at: int) -> list[Elimination]:
+    """The arms that the next decision eliminates, each with its bound and the one that it falls below."""
+    decision = learner.decisions + 1
     there = [place for place in range(len(names)) if gone.get(place, decision) >= decision]
     bounds = {place: learner.bounds(place) for place in there}
     best = max(there, key=lambda place: bounds[place][0])

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from belated.journal.database import Database
 from belated.journal.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
 from belated.journal.summaries import Group, groups
+from belated.service.experiment import Experiment
 
 CELLS = 200_000
 """Numbers kept for an experiment, at the most: blocks times arms."""
@@ -52,6 +53,8 @@ class Tally:
         self.open = np.zeros(0, np.int64)
         """Of each block, decisions without an answer."""
         self.spans: list[Span | None] = []
+        self.again: Experiment | None = None
+        """Its life, lived again for the reasons of a policy that knows more than counts."""
 
     @property
     def most_blocks(self) -> int:

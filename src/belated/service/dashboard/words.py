@@ -56,6 +56,17 @@ def figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def prefix(first: int, pulls: int) -> str:
+    """Which pulls a bound comes from.
+
+    >>> prefix(1204, 5000), prefix(5000, 5000), prefix(1, 7)
+    ('from the first 1,204 pulls', 'from all 5,000 pulls', 'from the first pull')
+    """
+    if first == pulls:
+        return f"from all {grouped(pulls)} pulls" if pulls > 1 else "from its only pull"
+    return f"from the first {grouped(first)} pulls" if first > 1 else "from the first pull"
+
+
 def told_apart(a: float, b: float) -> tuple[str, str]:
     """Two numbers with as many digits as it takes to see which is larger.
 

@@ -28,7 +28,8 @@ class Story:
 
     name: str
     arms: tuple[str, ...]
-    policy: dict[str, Any]
+    policy: dict[str, Any] | None
+    """None: the usual one."""
     means: tuple[float, ...]
     delay: DelayLaw
     silence: Silence | None = None
@@ -54,7 +55,7 @@ def stories() -> tuple[Story, ...]:
     newsletter = Story(
         "newsletter",
         ("question", "number", "first name", "plain"),
-        {"name": "UCB", "confidence": 1.0},
+        None,
         (0.34, 0.30, 0.40, 0.24),
         Mixture([(0.72, LogNormal(240.0, 1.0)), (0.13, LogNormal(3_600.0, 0.7)), (0.15, Never())]),
         Silence(1_800.0, 0.0),

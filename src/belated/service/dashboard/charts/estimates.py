@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from belated.service.dashboard.charts.base import Part, across, colour, element, picture
 from belated.service.dashboard.contents import Bracket
-from belated.service.dashboard.words import cut, figure
+from belated.service.dashboard.words import cut, figure, prefix
 from belated.service.messages import ArmAnswer
 
 TOP, BOTTOM, ROW = 8.0, 30.0, 34.0
@@ -74,8 +74,9 @@ def _row(arm: ArmAnswer, bracket: Bracket, slot: int | None, y: float, x_of: Cal
 
 def _told(arm: ArmAnswer, bracket: Bracket) -> str:
     state = "" if arm.active else ", eliminated"
+    low, high = (f" ({prefix(first, arm.pulls)})" if first else "" for first in (arm.lower_from, arm.upper_from))
     return (
-        f"{cut(arm.arm)}{state}: mean of the observed {figure(arm.mean)}, bounds {figure(arm.lower)} to "
-        f"{figure(arm.upper)}, if all pending fail {figure(bracket.all_fail)}, if all succeed "
+        f"{cut(arm.arm)}{state}: mean of the observed {figure(arm.mean)}, bounds {figure(arm.lower)}{low} to "
+        f"{figure(arm.upper)}{high}, if all pending fail {figure(bracket.all_fail)}, if all succeed "
         f"{figure(bracket.all_succeed)}"
     )

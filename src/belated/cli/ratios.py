@@ -1,0 +1,65 @@
+"""The arena's tables on a terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from belated.arena.scores import HIGH, Scores
+
+SHADES = ((1.0, "bold green"), (HIGH, ""), (2.0, "yellow"), (5.0, "dark_orange"), (float("inf"), "red"))
+"""Up to which ratio a number has which style."""
+_NAME, _NUMBER = 28, 8
+"""Characters of a row's name, and of a policy's column with its space."""
+
+
+def shaded(ratio: float) -> Text:
+    """A ratio in three figures, the darker the larger."""
+    text = f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:,.0f}"
+    return Text(text, style=next(style for most, style in SHADES if ratio <= most))
+
+
+def _table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
+
+
+def ratios(scores: Scores, width: int) -> Table | None:
+    """One line a row, one column a policy; None where there is no room for it."""
+    if _NAME + _NUMBER * len(scores.labels) > width:
+        return None
+    table = _table()
+    table.add_column("row", no_wrap=True)
+    labels = scores.ranked()
+    for label in labels:
+        table.add_column(label, justify="right", overflow="fold", max_width=_NUMBER - 1)
+    order = [scores.labels.index(label) for label in labels]
+    for kind in scores.kinds:
+        part = scores.of_kind(kind)
+        table.add_row(Text(kind, style="bold"))
+        for row, values in zip(part.rows, part.ratio, strict=True):
+            table.add_row(Text(f"  {row.name}"), *(shaded(float(values[place])) for place in order))
+    return table
+
+
+def standings(scores: Scores, width: int) -> Table:
+    """One line a policy, the best first: geometric means in total and by kind, rows above 1.25, the worst row."""
+    table = _table()
+    table.add_column("policy", overflow="fold", style="bold")
+    table.add_column("all", justify="right", no_wrap=True)
+    several = len(scores.kinds) > 1
+    for kind in scores.kinds if several else []:
+        table.add_column(kind.replace("-", "-\n"), justify="right", no_wrap=True)
+    table.add_column(f"above\n{HIGH:g}", justify="right", no_wrap=True)
+    if width >= 72:
+        table.add_column("worst row", overflow="fold")
+    for label in scores.ranked():
+        cells = [shaded(scores.geometric_mean(label))]
+        if several:
+            cells += [shaded(scores.of_kind(kind).geometric_mean(label)) for kind in scores.kinds]
+        cells.append(Text(str(len(scores.above(label)))))
+        if width >= 72:
+            name, ratio = scores.worst(label)
+            cells.append(Text.assemble(shaded(ratio), f" {name}"))
+        table.add_row(label, *cells)
+    return table
