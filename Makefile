@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help paper claims test test-cuda browser database lint bench load torture docs pictures clean
+.PHONY: help paper claims test test-cuda browser database lint bench arena load torture docs pictures clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,12 @@ lint: $(READY) ## style, types, import layers
 
 bench: $(READY) ## speed and memory against the limits, a C program and other libraries; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/bench.py
+
+arena: $(READY) ## every policy on every kind of delay; writes docs/which-policy.md and its picture
+	$(BIN)/belated arena --out out/arena
+	cp out/arena/scores.json docs/scripts/arena.json
+	cp out/arena/arena.png docs/images/arena.png
+	$(BIN)/python docs/scripts/which_policy.py
 
 load: $(READY) ## the service under load, beside a bare handler; memory and restart; writes docs/load.md
 	$(BIN)/python benchmarks/service/load.py

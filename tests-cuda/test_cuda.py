@@ -28,12 +28,16 @@ from belated.delays import (
     Poisson,
     Uniform,
 )
+from belated.forms.base import POLICIES as REGISTERED
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
     OptimisticUCB,
     PatientBandits,
+    PendingUCB,
     PhasedElimination,
+    PrefixElimination,
+    PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
@@ -51,6 +55,17 @@ POLICIES: list[Any] = [
     ThompsonSampling(),
     UniformChoice(),
 ]
+REMEMBERING: list[Any] = [
+    PrefixUCB(confidence=1.0),
+    PrefixUCB(spread=True),
+    PrefixElimination(confidence=0.5),
+    PendingUCB(confidence=1.0),
+    PendingUCB(patience=60),
+]
+"""Those with statistics of their own for each arm, and PendingUCB for all arms together."""
+LISTED = POLICIES + REMEMBERING
+EVERY = LISTED + [cls() for cls in REGISTERED.values() if cls not in {type(listed) for listed in LISTED}]
+"""A policy that is not listed plays as it is."""
 DELAYS: dict[str, Any] = {
     "none": Fixed(0),
     "fixed": Fixed(37),
@@ -81,7 +96,7 @@ def assert_same(problem: Any, policies: Any, **options: Any) -> None:
 @pytest.mark.parametrize("delay", DELAYS.values(), ids=list(DELAYS))
 def test_every_policy_under_every_delay(delay: Any) -> None:
     problem = Problem([Bernoulli(mean) for mean in (0.3, 0.7, 0.5, 0.45)], delay)
-    assert_same(problem, POLICIES, horizon=600, runs=4096, seed=3, checkpoints=7)
+    assert_same(problem, EVERY, horizon=600, runs=4096, seed=3, checkpoints=7)
 
 
 REWARDS = [Constant(0.4), Beta(2.0, 3.0), UniformReward(0.1, 0.8), Categorical([0.0, 0.3, 1.0], [0.2, 0.5, 0.3])]
@@ -89,24 +104,24 @@ REWARDS = [Constant(0.4), Beta(2.0, 3.0), UniformReward(0.1, 0.8), Categorical([
 
 @pytest.mark.parametrize("delay", [Fixed(20), Pareto(0.7)], ids=["fixed", "Pareto"])
 def test_rewards_of_all_kinds(delay: Any) -> None:
-    assert_same(Problem(REWARDS, delay), POLICIES, horizon=400, runs=512, seed=4, checkpoints=5)
+    assert_same(Problem(REWARDS, delay), EVERY, horizon=400, runs=512, seed=4, checkpoints=5)
 
 
 @pytest.mark.parametrize("arms", [1, 2, 20, 64, 65, 300])
 def test_any_number_of_arms(arms: int) -> None:
     problem = Problem([Bernoulli(0.2 + 0.6 * (arm % 7) / 7) for arm in range(arms)], Fixed(50))
-    chosen = [policy for policy in POLICIES if arms <= 20 or not isinstance(policy, ThompsonSampling)]
+    chosen = [policy for policy in EVERY if arms <= 20 or not isinstance(policy, ThompsonSampling)]
     assert_same(problem, chosen, horizon=1500, runs=256, seed=5, checkpoints=3)
 
 
 def test_delays_of_their_own_for_each_arm() -> None:
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6), Bernoulli(0.5)], [Fixed(5), Pareto(0.3), Never()])
-    assert_same(problem, POLICIES, horizon=3000, runs=512, seed=6, checkpoints=10)
+    assert_same(problem, EVERY, horizon=3000, runs=512, seed=6, checkpoints=10)
 
 
 def test_long_runs_and_several_levels_of_the_wheel() -> None:
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], [Pareto(0.2), LogNormal(2000.0, 2.0)])
-    assert_same(problem, POLICIES[:6], horizon=70_000, runs=64, seed=7, checkpoints=10)
+    assert_same(problem, POLICIES[:6] + REMEMBERING, horizon=70_000, runs=64, seed=7, checkpoints=10)
 
 
 def family(rng: np.random.Generator) -> Problem:
@@ -114,19 +129,30 @@ def family(rng: np.random.Generator) -> Problem:
 
 
 def test_a_problem_for_each_run() -> None:
-    assert_same(family, POLICIES, horizon=500, runs=300, seed=8, checkpoints=4)
+    assert_same(family, EVERY, horizon=500, runs=300, seed=8, checkpoints=4)
 
 
 @pytest.mark.parametrize(("horizon", "runs"), [(1, 40), (2, 1)], ids=["one round", "one run"])
 def test_small_ones(horizon: int, runs: int) -> None:
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(0))
-    assert_same(problem, POLICIES, seed=9, checkpoints=1, horizon=horizon, runs=runs)
+    assert_same(problem, EVERY, seed=9, checkpoints=1, horizon=horizon, runs=runs)
 
 
 def test_many_runs_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("belated.engine.launch.MOST_RUNS", 96)
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(9))
-    assert_same(problem, POLICIES[:3], horizon=200, runs=1000, seed=10, checkpoints=5)
+    assert_same(problem, POLICIES[:3] + REMEMBERING, horizon=200, runs=1000, seed=10, checkpoints=5)
+
+
+@pytest.mark.parametrize("runs", [1, 63, 65, 191])
+@pytest.mark.parametrize("arms", [3, 70])
+def test_statistics_of_their_own_for_each_run(arms: int, runs: int) -> None:
+    """Each run has its rows, and one for all arms, beside those of the others; the last block of threads is not
+    full."""
+    laws = [Geometric(20.0), Fixed(0), Pareto(0.5), Empirical([0, 3, 200], never=0.2)]
+    rewards = [Bernoulli(0.05 + 0.9 * (3 * arm % 7) / 7) for arm in range(arms)]
+    problem = Problem(rewards, [laws[arm % 4] for arm in range(arms)])
+    assert_same(problem, REMEMBERING, horizon=1200, runs=runs, seed=11, checkpoints=6)
 
 
 def pace(policy: Any, play: Callable[..., Any]) -> float:
@@ -151,3 +177,25 @@ def test_pace(capsys: pytest.CaptureFixture[str]) -> None:
             found = pace(policy, play)
             print(f"\n{policy.label}: {found:.3g} rounds/s")
             assert found > 5e9, "slower than a hundred cores"
+
+
+def test_pace_of_policies_with_statistics_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """They read and write far more; against one core, in the same run."""
+    import time
+
+    problem = Problem([Bernoulli(float(mean)) for mean in np.linspace(0.25, 0.75, 20)], Fixed(200))
+
+    def rounds_a_second(policy: Any, runs: int, **options: Any) -> float:
+        times = []
+        for count in (32, runs):
+            started = time.perf_counter()
+            simulate(problem, policy, horizon=20_000, runs=count, checkpoints=100, **options)
+            times.append(time.perf_counter() - started)
+        return runs * 20_000 / times[1]
+
+    with capsys.disabled():
+        for policy in REMEMBERING:
+            found = rounds_a_second(policy, 32_768, device="cuda")
+            core = rounds_a_second(policy, 64, workers=1)
+            print(f"\n{policy.describe()}: {found:.3g} rounds/s, {found / core:.0f} times one core")
+            assert found > 10.0 * core, "slower than ten cores"

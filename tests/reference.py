@@ -49,13 +49,16 @@ class Known:
     paper's policies may use."""
     answers: list[list[tuple[int, float]]] = field(default_factory=list)
     """(rank, reward) of each arm's answers as they came."""
-    prefixes: dict[int, tuple[int, int, Any]] = field(default_factory=dict)
-    """Of each arm its prefixes as they were last computed, with its pulls and answers then."""
+    cells: list[dict[int, tuple[int, float]]] = field(default_factory=list)
+    """Of each arm and each cell of its pulls the answers that were counted, and their sum."""
+    counted: list[int] = field(default_factory=list)
+    """How many of the answers of each arm are in its cells."""
 
     def __post_init__(self) -> None:
         self.m, self.n, self.S = [0] * self.arms, [0] * self.arms, [0.0] * self.arms
         self.eliminated_at = [-1] * self.arms
         self.answers = [[] for _ in range(self.arms)]
+        self.cells, self.counted = [{} for _ in range(self.arms)], [0] * self.arms
 
     def c(self, x: float) -> float:
         """The level of the radius sqrt(2 c / x): given, ln T, or ln(pi^2 K x^2 / (3 delta)) / 4 without a horizon."""
@@ -119,21 +122,19 @@ def grid_of(m: int) -> list[int]:
 def prefixes(k: Known, arm: int) -> list[tuple[int, float, float, int]]:
     """(M, sum of the answers, sum with every missing one as 1, number of these) of each prefix; a cell's answers are
     added as they came, and cells in their order."""
-    pulls, answers, found = k.prefixes.get(arm, (0, 0, []))
-    if (pulls, answers) != (k.m[arm], k.n[arm]):
-        found, before, total, most, missing = [], 0, 0.0, 0.0, 0
-        ends = grid_of(k.m[arm])
-        sums, counts = [0.0] * len(ends), [0] * len(ends)
-        for rank, reward in k.answers[arm]:
-            cell = bisect_right(ends, rank)
-            sums[cell] += reward
-            counts[cell] += 1
-        for end, here, came in zip(ends, sums, counts, strict=True):
-            absent = end - before - came
-            total, most, missing = total + here, most + (here + absent), missing + absent
-            found.append((end, total, most, missing))
-            before = end
-        k.prefixes[arm] = k.m[arm], k.n[arm], found
+    ends, cells = grid_of(k.m[arm]), k.cells[arm]
+    for rank, reward in k.answers[arm][k.counted[arm] :]:
+        cell = bisect_right(ends, rank)  # it stays so as pulls are added
+        came, here = cells.get(cell, (0, 0.0))
+        cells[cell] = came + 1, here + reward
+    k.counted[arm] = len(k.answers[arm])
+    found, before, total, most, missing = [], 0, 0.0, 0.0, 0
+    for cell, end in enumerate(ends):
+        came, here = cells.get(cell, (0, 0.0))
+        absent = end - before - came
+        total, most, missing = total + here, most + (here + absent), missing + absent
+        found.append((end, total, most, missing))
+        before = end
     return found
 
 
@@ -263,7 +264,8 @@ class Pending:
     check: float = math.inf
 
     def younger(self, rounds: float, now: int) -> int:
-        return sum(now - block_start(at, now) < rounds for at in self.out)
+        first = bisect_right(self.out, now - rounds)  # a block is as old as its pulls, or older
+        return sum(now - block_start(at, now) < rounds for at in self.out[first:])
 
 
 def pending(k: Known) -> Iterator[int]:

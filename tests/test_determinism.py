@@ -17,7 +17,10 @@ from belated.forms.base import Policy
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
+    PendingUCB,
     PhasedElimination,
+    PrefixElimination,
+    PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
@@ -33,6 +36,9 @@ POLICIES: list[Policy] = [
     SuccessiveElimination(confidence=0.05),
     PhasedElimination(confidence=0.01),
     OptimisticPessimisticElimination(confidence=0.05),
+    PrefixUCB(confidence=0.3, spread=True),
+    PrefixElimination(confidence=0.05),
+    PendingUCB(confidence=0.3),
     ThompsonSampling(),
     UniformChoice(),
 ]
@@ -83,7 +89,7 @@ def counted_chunks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return chunks
 
 
-@pytest.mark.parametrize("kept", [1, 6 * 13 * 10, 6 * 13 * 599])
+@pytest.mark.parametrize("kept", [1, len(POLICIES) * 13 * 10, len(POLICIES) * 13 * 599])
 def test_summed_up_instead_of_kept(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     """Too many curves to keep: mean and standard error do not depend on the workers, and are those of all runs."""
     exact = run(runs=600, horizon=120)
@@ -97,7 +103,7 @@ def test_summed_up_instead_of_kept(monkeypatch: pytest.MonkeyPatch, kept: int) -
     assert_same_bits(summed, run(runs=600, horizon=120, workers=2))
     assert_same_bits(exact, summed, ("final", "pulls", "observed", "in_flight", "lost", "eliminated_at", "rounds"))
     first = summed.curves.shape[1]
-    assert first == max(kept // (6 * 13), 1)
+    assert first == max(kept // (len(POLICIES) * 13), 1)
     assert np.array_equal(summed.curves, exact.curves[:, :first])
     np.testing.assert_allclose(summed.mean, exact.mean, rtol=1e-13)
     np.testing.assert_allclose(summed.stderr, exact.stderr, rtol=1e-11)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from belated import Bandit, Decision
+from belated.defaults import usual_policy
 from belated.errors import (
     BelatedError,
     ConflictingFeedback,
@@ -26,6 +27,8 @@ from belated.forms.base import Policy
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
+    PrefixElimination,
+    PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
@@ -274,7 +277,7 @@ def test_bad_arms(arms: Any, fragment: str) -> None:
     assert fragment in str(caught.value)
 
 
-@pytest.mark.parametrize("policy", [UCB, "UCB", None, 3], ids=repr)
+@pytest.mark.parametrize("policy", [UCB, "UCB", False, 3], ids=repr)
 def test_bad_policies(policy: Any) -> None:
     with pytest.raises(InvalidParameter, match="policy"):
         Bandit(NAMES, policy)
@@ -282,7 +285,50 @@ def test_bad_policies(policy: Any) -> None:
         Bandit(NAMES, UCB(), seed=-1)
 
 
+def test_a_policy_may_be_left_out() -> None:
+    """The usual one then: to the bit the same, saved and restored too."""
+    bandit, named = Bandit(NAMES, seed=2), Bandit(NAMES, PrefixUCB(confidence=1.0, spread=True), seed=2)
+    assert bandit.policy == named.policy == usual_policy()
+    chance = np.random.default_rng(0)
+    for _ in range(50):
+        each = bandit.choose()
+        assert named.choose() == each
+        reward = float(chance.random())
+        if each.id % 3:
+            bandit.observe(each.id, reward)
+            named.observe(each.id, reward)
+    assert bandit.summary() == named.summary()
+    assert bandit.to_dict() == named.to_dict()
+    assert Bandit.from_dict(bandit.to_dict()).choose(20) == named.choose(20)
+
+
 # ---- the summary ----
+
+
+@policies
+def test_to_look_changes_nothing(policy: Policy) -> None:
+    """Two that live the same are the same to the bit, whether somebody looks at one of them or not."""
+    bandit, twin = (Bandit(NAMES, policy, seed=1) for _ in range(2))
+    for number in range(80):
+        assert bandit.choose() == twin.choose()
+        if number % 3 == 2:  # late, and not all of them
+            for each in (bandit, twin):
+                each.observe(number // 2, 0.25)
+        before = bandit._learner.to_bytes()
+        bandit.summary()
+        assert bandit._learner.to_bytes() == before == twin._learner.to_bytes()
+
+
+@policies
+def test_the_summary_says_which_pulls_bounds_come_from(policy: Policy) -> None:
+    bandit = Bandit(NAMES, policy)
+    bandit.observe_many([(decision.id, 0.5) for decision in bandit.choose(200)[:150]])
+    for arm in bandit.summary():
+        if isinstance(policy, PrefixUCB | PrefixElimination):
+            assert arm.lower_from in range(1, arm.pulls + 1)
+            assert arm.upper_from in range(1, arm.pulls + 1)
+        else:
+            assert (arm.lower_from, arm.upper_from) == (None, None)
 
 
 @policies
@@ -296,7 +342,9 @@ def test_summary_counts(policy: Policy) -> None:
         got = [answers[id] for id in ids if id in answers]
         assert (arm.arm, arm.pulls, arm.observed, arm.pending) == (name, len(ids), len(got), len(ids) - len(got))
         assert arm.mean == (pytest.approx(math.fsum(got) / len(got), rel=1e-15) if got else None)
-        assert 0.0 <= arm.lower <= arm.upper <= 1.0
+        assert 0.0 <= arm.lower <= 1.0
+        assert 0.0 <= arm.upper <= 1.0
+        assert arm.lower <= arm.upper or arm.lower_from is not None  # those of prefixes may cross where c is small
         assert arm.active == (arm.eliminated_at is None)
     assert bandit.pending == sum(arm.pending for arm in bandit.summary())
 

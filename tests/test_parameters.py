@@ -192,6 +192,8 @@ REFUSED: list[tuple[str, Callable[[], Any], list[str]]] = [
     ("a delay", lambda: Problem([Bernoulli(0.5)], [5]), ["delays[0]", "5", "law"]),  # type: ignore[list-item]
     ("a delay", lambda: Problem([Bernoulli(0.5)], 5), ["delays", "5", "law"]),  # type: ignore[arg-type]
     ("swapped", lambda: Problem([Fixed(3)], Bernoulli(0.5)), ["rewards[0]", "Fixed(rounds=3)"]),  # type: ignore[list-item, arg-type]
+    ("no truth", lambda: policies.PrefixUCB(spread=1), ["spread", "1", "True or False"]),  # type: ignore[arg-type]
+    ("no truth", lambda: policies.PrefixUCB(spread="yes"), ["spread", "'yes'"]),  # type: ignore[arg-type]
     ("lengths", lambda: Problem([Bernoulli(0.5)] * 3, [Fixed(1)] * 2), ["3 reward laws", "2 delay laws"]),
 ]
 

@@ -18,7 +18,10 @@ from belated.policies import (
     OptimisticPessimisticElimination,
     OptimisticUCB,
     PatientBandits,
+    PendingUCB,
     PhasedElimination,
+    PrefixElimination,
+    PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
@@ -107,7 +110,8 @@ def test_without_delays_what_counts_pulls_and_what_counts_answers_is_one() -> No
 
 def test_no_confidence_means_the_logarithm_of_the_horizon() -> None:
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Geometric(10))
-    for cls in (UCB, SuccessiveElimination, PhasedElimination, OptimisticPessimisticElimination, OptimisticUCB):
+    paper = [UCB, SuccessiveElimination, PhasedElimination, OptimisticPessimisticElimination, OptimisticUCB]
+    for cls in (*paper, PrefixUCB, PrefixElimination, PendingUCB):
         given = [cls(), cls(confidence=math.log(2000)), cls(horizon=50), cls(confidence=math.log(50))]
         result = simulate(problem, given, horizon=2000, runs=10)
         assert np.array_equal(result.curves[0], result.curves[1]), "the call's horizon fills in"
@@ -117,11 +121,21 @@ def test_no_confidence_means_the_logarithm_of_the_horizon() -> None:
 
 # ---- permuting arms permutes results ----
 
-INDEX = [UCB(confidence=0.3), UCB(), OptimisticUCB(confidence=0.1), PatientBandits(alpha=0.5, horizon=900), PullsUCB()]
+INDEX = [
+    UCB(confidence=0.3),
+    UCB(),
+    OptimisticUCB(confidence=0.1),
+    PatientBandits(alpha=0.5, horizon=900),
+    PrefixUCB(confidence=0.3),
+    PrefixUCB(confidence=0.3, spread=True),
+    PendingUCB(confidence=0.3, patience=30),  # without patience the delays of the first pulls tell the places
+    PullsUCB(),
+]
 ELIMINATION = [
     SuccessiveElimination(confidence=0.05),
     PhasedElimination(confidence=0.003),
     OptimisticPessimisticElimination(confidence=0.05),
+    PrefixElimination(confidence=0.05),
 ]
 NAMES = ["a", "b", "c", "d", "e"]
 PERMUTATIONS = [[4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [1, 2, 3, 4, 0]]

@@ -16,7 +16,10 @@ from belated.policies import (
     OptimisticPessimisticElimination,
     OptimisticUCB,
     PatientBandits,
+    PendingUCB,
     PhasedElimination,
+    PrefixElimination,
+    PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
@@ -34,6 +37,11 @@ POLICIES: list[Any] = [
     PatientBandits(alpha=0.5, constant=0.5),
     ThompsonSampling(),
     UniformChoice(),
+    PrefixUCB(confidence=0.3),
+    PrefixUCB(confidence=0.3, spread=True),
+    PrefixElimination(confidence=0.05),
+    PendingUCB(confidence=0.3),
+    PendingUCB(confidence=0.3, patience=40),
     Impatient(),
 ]
 

@@ -24,7 +24,7 @@ REQUESTS: tuple[tuple[str, str, str, Any], ...] = (
         {
             "name": "colours",
             "arms": ["red", "green"],
-            "policy": {"name": "UCB", "horizon": 100000},
+            "policy": {"name": "PrefixUCB", "horizon": 100000},
             "silence": {"after": 604800, "reward": 0},
         },
     ),

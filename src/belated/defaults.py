@@ -17,8 +17,8 @@ def usual_policy() -> Policy:
     It follows docs/which-policy.md: where nothing is known of the delays, they may depend on the answers and answers
     may be lost, and this one stands both.
 
-    >>> usual_policy()
-    PrefixUCB(horizon=None, confidence=1.0, delta=None, spread=True)
+    >>> usual_policy().describe()
+    'Prefix-UCB(confidence=1, spread)'
     """
     return PrefixUCB(confidence=CONFIDENCE, spread=True)
 

@@ -46,7 +46,8 @@ class Decision(NamedTuple, Generic[Id]):
 
 @dataclass(frozen=True)
 class ArmSummary:
-    """What a bandit knows of one arm. ``lower`` and ``upper`` are the policy's bounds on the mean, cut to [0, 1]."""
+    """What a bandit knows of one arm. ``lower`` and ``upper`` are the policy's bounds on the mean, cut to [0, 1]; where
+    they come from different pulls and the confidence is small they may cross."""
 
     arm: str
     pulls: int

@@ -14,7 +14,7 @@ from belated import Problem, config
 from belated.config import read_experiment, read_sweep
 from belated.delays import ByReward, Fixed, FromScipy, Mixture, Never, PacketLoss, Pareto
 from belated.errors import ConfigurationError
-from belated.policies import UCB, PatientBandits
+from belated.policies import UCB, PatientBandits, PendingUCB, PrefixUCB, ThompsonSampling
 from belated.rewards import Bernoulli, Beta, Categorical
 from parts import TEXT, TWO, D, P, R
 
@@ -38,6 +38,24 @@ def test_what_may_be_left_out(file: Path) -> None:
     file.write_text(TEXT.replace("runs = 3\n", ""))
     found = read_experiment(file)
     assert (found.runs, found.seed, found.checkpoints, found.out) == (100, 0, 100, Path("out/file"))
+
+
+def test_without_policies_the_usual_ones_are_compared(file: Path) -> None:
+    """UCB, Thompson sampling and the two that the documentation advises, all with c = 1; in a sweep too."""
+    usual = [
+        UCB(confidence=1.0),
+        ThompsonSampling(),
+        PrefixUCB(confidence=1.0, spread=True),
+        PendingUCB(confidence=1.0),
+    ]
+    text = TEXT.replace(P, "")
+    file.write_text(text)
+    assert read_experiment(file).policies == usual
+    file.write_text(text + "[sweep]\nkey = 'problem.delays.rounds'\nvalues = [1, 2]\n")
+    assert [each.policies for each in read_sweep(file).experiments] == [usual, usual]
+    file.write_text(text + "[sweep]\nkey = 'policies[*].confidence'\nvalues = [1, 2]\n")
+    with pytest.raises(ConfigurationError, match="policies"):
+        read_sweep(file)
 
 
 def test_what_is_given_takes_the_place_of_the_file(file: Path) -> None:
@@ -110,7 +128,7 @@ MISTAKES = [
     ("horizon = 100", "horizon = 100.5", "horizon is 100.5; give a whole number from 1 to 2,147,483,646."),
     ("horizon = 100", "horizon = 2020-01-01", "horizon is 2020-01-01; give a whole number"),
     ("horizon = 100", "", "horizon is missing; give the rounds of a run, such as horizon = 20_000."),
-    (P, "", 'policies is missing; give a section [[policies]] with policy = "UCB".'),
+    (f"[problem]\n{R}\n{D}\n\n{P}", f"policies = []\n[problem]\n{R}\n{D}", "policies is []; give a section [[polic"),
     (P, P.replace("[[policies]]", "[policies]"), "policies is {policy = 'UCB'}; give a section [[policies]]"),
     (f"[problem]\n{R}\n{D}", "problem = 3", "problem is 3; give a table with rewards and delays."),
     ('"UCB"', '"UBC"', "policies[0].policy is 'UBC', which is no policy. Did you mean 'UCB'? There are Optim"),

@@ -16,7 +16,7 @@ from belated.service.spec import Silence, Spec, checked_spec
 from belated.service.writer import Writer
 
 SECOND = 1_000_000
-GROWING = {"UCB", "Optimistic-UCB", "Thompson", "PatientBandits", "Uniform"}
+GROWING = {"UCB", "Optimistic-UCB", "Prefix-UCB", "Pending-UCB", "Thompson", "PatientBandits", "Uniform"}
 """Policies that take new arms."""
 
 
@@ -49,7 +49,7 @@ class Verbs:
     # ---- experiments ----
 
     def create(
-        self, name: str, policy: dict[str, Any], arms: int, seed: int, silence: tuple[float, float] | None
+        self, name: str, policy: dict[str, Any] | None, arms: int, seed: int, silence: tuple[float, float] | None
     ) -> Step:
         names = [f"arm{number}" for number in range(arms)]
         spec = checked_spec(names, policy, seed, Silence(*silence) if silence else None)

@@ -28,7 +28,14 @@ from belated.errors import (
     ServiceUnavailable,
     UnknownDecision,
 )
-from belated.policies import UCB, OptimisticPessimisticElimination, ThompsonSampling
+from belated.policies import (
+    UCB,
+    OptimisticPessimisticElimination,
+    PendingUCB,
+    PrefixElimination,
+    PrefixUCB,
+    ThompsonSampling,
+)
 
 ARMS = ["red", "green", "blue"]
 
@@ -51,7 +58,17 @@ def client(server: Server) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize(
-    "policy", [UCB(), OptimisticPessimisticElimination(confidence=0.1), ThompsonSampling()], ids=repr
+    "policy",
+    [
+        None,
+        UCB(),
+        OptimisticPessimisticElimination(confidence=0.1),
+        ThompsonSampling(),
+        PrefixUCB(confidence=0.3),
+        PrefixElimination(confidence=0.05),
+        PendingUCB(confidence=0.3, patience=20),
+    ],
+    ids=repr,
 )
 def test_it_chooses_and_learns_as_a_bandit_does(served: Server, policy: Any) -> None:
     bandit = Bandit(ARMS, policy, seed=5)

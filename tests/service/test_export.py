@@ -16,20 +16,24 @@ from belated.cli import app
 from belated.errors import ConfigurationError, StateError
 from belated.journal import Journal, open_journal
 from belated.service import operations as op
-from belated.service.experiment import restored
+from belated.service.experiment import Experiment, restored
 from belated.service.export import as_parquet, take_in
 from belated.service.spec import Silence, checked_spec
 from belated.service.verify import verify
+from belated.service.views import experiment_view
 from belated.service.writer import Writer
 
 SILENCE = Silence(1e-6, 0.25)
 
 
-def lived(db: str, rounds: int = 12, name: str = "e") -> None:
+UCB = {"name": "UCB", "confidence": 0.1}
+
+
+def lived(db: str, rounds: int = 12, name: str = "e", policy: dict[str, Any] | None = UCB) -> None:
     """An experiment in which everything happens, or goes on."""
     writer = Writer(lambda: open_journal(db))
     writer.start()
-    spec = checked_spec(["a", "b"], {"name": "UCB", "confidence": 0.1}, 3, SILENCE)
+    spec = checked_spec(["a", "b"], policy, 3, SILENCE)
     writer.run(op.create(name, spec))
     found = writer.run(op.decide(name, (), rounds, {"unit": "ü", "metadata": {"k": [1, None]}}))[0]
     ids = [decision.event.id for _, decision in found]
@@ -41,7 +45,8 @@ def lived(db: str, rounds: int = 12, name: str = "e") -> None:
     writer.run(op.cancel(ids[-3]))
     writer.run(op.set_stopped(name, True))
     writer.run(op.set_stopped(name, False))
-    writer.run(op.add_arm(name, f"arm{writer.run(op.add_arm(name, 'c'))[0].seq}"))
+    if spec.make_policy().takes_new_arms:
+        writer.run(op.add_arm(name, f"arm{writer.run(op.add_arm(name, 'c'))[0].seq}"))
     writer.run(op.decide(name, (), 5, {}))
     writer.stop()
 
@@ -90,6 +95,46 @@ def test_an_export_is_restored_once(source: str, db: str, tmp_path: Path) -> Non
         assert ours is not None
         assert theirs is not None
         assert restored(here, ours).learner.to_bytes() == restored(there, theirs).learner.to_bytes()
+
+
+WITH_MEMORY: list[dict[str, Any] | None] = [
+    None,
+    {"name": "Prefix-UCB", "confidence": 0.1},
+    {"name": "Prefix-UCB", "spread": True},
+    {"name": "Prefix-SE", "confidence": 0.02},
+    {"name": "Pending-UCB", "confidence": 0.1},
+    {"name": "Pending-UCB", "confidence": 0.1, "patience": 4},
+]
+
+
+def twins(db: str, source: str) -> Iterator[Experiment]:
+    """An experiment from a snapshot, from its events, from its export."""
+    for place, snapshot in ((source, True), (source, False), (db, True), (db, False)):
+        with closing(open_journal(place)) as journal:
+            stored = journal.experiment("e")
+            assert stored is not None
+            yield restored(journal, stored, snapshot=snapshot)
+
+
+@pytest.mark.parametrize("policy", WITH_MEMORY, ids=str)
+def test_policies_with_memory_come_back_to_the_bit(db: str, tmp_path: Path, policy: dict[str, Any] | None) -> None:
+    """From a snapshot, from the events, from an export; looked at in between or not. All go on with the same bits."""
+    source = str(tmp_path / "source.db")
+    for rounds in (12, 40):
+        lived(source, rounds, policy=policy)
+    imported(db, exported(source, tmp_path / "e.parquet"))
+    assert errors(source) == errors(db) == [None]
+    views, bytes_, later = [], [], []
+    for number, each in enumerate(twins(db, source)):
+        if number % 2:
+            views.append(experiment_view(each))
+        bytes_.append(each.learner.to_bytes())
+        later.append([each.learner.decide() for _ in range(40)])
+        views.append(experiment_view(each))
+    assert len({*bytes_}) == 1
+    assert [later[0]] * 4 == later
+    assert views[0] == views[2] == views[3] == views[5]
+    assert views[1] == views[4]
 
 
 def test_what_is_new_is_added(source: str, db: str, tmp_path: Path) -> None:

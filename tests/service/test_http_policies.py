@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import httpx2
 import pytest
 
-JSON = {"Content-Type": "application/json"}
+from belated.domains import parameters_of
+from belated.forms.base import POLICIES
+from belated.learner import Learner
+from belated.service.spec import make_policy
+
+PREFIX = {"PrefixUCB", "PrefixElimination"}
+"""Policies whose bounds come from some first pulls."""
 
 
 def test_every_policy_serves(http: httpx2.Client) -> None:
     import belated.policies
-    from belated.forms.base import POLICIES
 
     assert set(belated.policies.__all__) == set(POLICIES)
     for key in belated.policies.__all__:
@@ -31,6 +37,69 @@ def test_every_policy_serves(http: httpx2.Client) -> None:
             assert (found["decisions"], found["pulls"], found["observed"], found["pending"]) == (20, 19, 15, 4)
             for arm in found["arms"]:
                 assert 0.0 <= arm["lower"] <= arm["upper"] <= 1.0
+                first = {arm["lower_from"], arm["upper_from"]}
+                assert first <= set(range(1, arm["pulls"] + 1)) if key in PREFIX else first == {None}
+
+
+USUAL = {"name": "Prefix-UCB", "confidence": 1.0, "delta": 0.05, "spread": True}
+
+
+def test_a_policy_may_be_left_out(http: httpx2.Client) -> None:
+    asked = {"name": "usual", "arms": ["a", "b"], "silence": {"after": 60, "reward": 0}}
+    made = http.post("/v1/experiments", json=asked)
+    assert (made.status_code, made.json()["policy"]) == (201, USUAL)
+    for same in ({}, {"policy": None}, {"policy": USUAL}):
+        again = http.post("/v1/experiments", json=asked | same)
+        assert (again.status_code, again.json()) == (200, made.json())
+    other = http.post("/v1/experiments", json={**asked, "policy": {"name": "PrefixUCB", "confidence": 1.0}})
+    assert other.status_code == 409
+    assert http.get("/v1/experiments/usual").json()["policy"] == USUAL
+    moved = {"arms": ["a"], "decisions": [], "answers": []}  # a bandit that moves says which policy it has
+    assert http.post("/v1/experiments/moved/history", json=moved).status_code == 422
+
+
+def test_the_document_has_every_parameter_of_every_policy(http: httpx2.Client) -> None:
+    schemas = http.get("/openapi.json").json()["components"]["schemas"]
+    listed = {each["title"]: each["properties"] for each in schemas["Policy"]["anyOf"]}
+    assert set(listed) == set(POLICIES)
+    for key, properties in listed.items():
+        assert set(properties) == {"name", *(parameter.name for parameter in parameters_of(POLICIES[key]))}
+    assert listed["PrefixUCB"]["spread"]["type"] == "boolean"
+    assert "decisions of the experiment" in listed["PendingUCB"]["patience"]["description"]
+    assert "policy" not in schemas["ExperimentRequest"]["required"]
+    assert "policy" in schemas["HistoryRequest"]["required"]
+    assert {"lower_from", "upper_from"} <= set(schemas["ArmAnswer"]["properties"])
+
+
+def test_policies_with_memory_take_silence_for_an_answer(http: httpx2.Client) -> None:
+    """Silence becomes an answer, the true one comes late, what was imputed is cancelled; the counts say so, and the
+    bounds are those of a learner that was told the same."""
+    for policy in ({"name": "Prefix-UCB"}, {"name": "Prefix-SE"}, {"name": "Pending-UCB", "patience": 5}):
+        name = f"silent-{policy['name']}"
+        asked = {"name": name, "arms": ["a", "b"], "policy": policy, "silence": {"after": 0.05, "reward": 0.25}}
+        assert http.post("/v1/experiments", json=asked).status_code == 201
+        made = http.post(f"/v1/experiments/{name}/decisions", json={"count": 12}).json()["decisions"]
+        end = time.monotonic() + 30.0
+        while (found := http.get(f"/v1/experiments/{name}").json())["imputed"] < 12:
+            assert time.monotonic() < end, found
+            time.sleep(0.05)
+        learner = Learner(2, make_policy(policy), 0)
+        pulls = [(*learner.decide(), number) for number in range(12)]
+        for arm, rank, number in pulls:
+            learner.answer(arm, 0.25, rank, number)
+        for place in range(6):
+            late = http.post(f"/v1/decisions/{made[place]['id']}/feedback", json={"reward": 1})
+            assert (late.status_code, late.json()["late"]) == (201, True)
+            learner.replace_answer(*pulls[place], 0.25, 1.0)
+        for place in range(6, 9):
+            assert http.post(f"/v1/decisions/{made[place]['id']}/cancel").status_code == 201
+            learner.take_back(*pulls[place], 0.25)
+        found = http.get(f"/v1/experiments/{name}").json()
+        assert (found["pulls"], found["observed"], found["imputed"], found["late"]) == (9, 9, 3, 6)
+        for number, arm in enumerate(found["arms"]):
+            assert (arm["lower"], arm["upper"], arm["lower_from"], arm["upper_from"]) == learner.bounds(number)
+        again = http.post(f"/v1/experiments/{name}/decisions", json={"count": 10}).json()["decisions"]
+        assert [each["arm"] for each in again] == ["ab"[learner.decide()[0]] for _ in range(10)]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +119,12 @@ def test_every_policy_serves(http: httpx2.Client) -> None:
         {"name": "UCB", "horizon": 2**31},
         {"name": "UCB", "horizon": 1.5},
         {"name": "PatientBandits"},
+        {"name": "PrefixUCB", "spread": 1},
+        {"name": "PrefixUCB", "spread": None},
+        {"name": "PrefixUCB", "patience": 3},
+        {"name": "PrefixSE"},
+        {"name": "PendingUCB", "patience": 0},
+        {"name": "PendingUCB", "patience": True},
     ],
     ids=str,
 )
@@ -69,6 +144,11 @@ def test_other_policies_are_refused(http: httpx2.Client, policy: dict[str, Any])
         {"name": "Thompson", "successes": 1e-100, "failures": 1e-100},
         {"name": "PatientBandits", "alpha": 8e307, "constant": 8e307, "delta": 5e-324},
         {"name": "PatientBandits", "alpha": 5e-324, "constant": 5e-324, "horizon": 2**31 - 2},
+        {"name": "Prefix-UCB", "confidence": 8e307},
+        {"name": "Prefix-UCB", "confidence": 5e-324, "spread": True},
+        {"name": "Prefix-SE", "confidence": 1e-18},
+        {"name": "Pending-UCB", "confidence": 5e-324, "patience": 8e307},
+        {"name": "Pending-UCB", "confidence": 8e307, "patience": 5e-324},
     ],
     ids=str,
 )
@@ -79,5 +159,10 @@ def test_extreme_parameters_give_numbers(http: httpx2.Client, policy: dict[str, 
     made = http.post(f"/v1/experiments/{name}/decisions", json={"count": 10}).json()["decisions"]
     for each in made[:5]:
         http.post(f"/v1/decisions/{each['id']}/feedback", json={"reward": 0.1})
+    for each in made[5:7]:
+        assert http.post(f"/v1/decisions/{each['id']}/cancel").status_code == 201
+    assert http.post(f"/v1/experiments/{name}/decisions", json={"count": 10}).status_code == 201
     for arm in http.get(f"/v1/experiments/{name}").json()["arms"]:
-        assert 0.0 <= arm["lower"] <= arm["upper"] <= 1.0
+        assert 0.0 <= arm["lower"] <= 1.0
+        assert 0.0 <= arm["upper"] <= 1.0
+        assert arm["lower"] <= arm["upper"] or arm["lower_from"] is not None  # those of prefixes may cross

@@ -151,11 +151,11 @@ def test_counts_are_those_of_what_still_counts(key: str, arms: int) -> None:
         life.step()
         assert life.known() == life.counts()
     for arm in range(arms):
+        assert to_look_changes_nothing(life.learner, arm)
         lower, upper, lower_from, upper_from = life.learner.bounds(arm)
         assert 0.0 <= lower <= 1.0
         assert lower <= upper or key in CROSSING
         assert 0.0 <= upper <= 1.0
-        assert to_look_changes_nothing(life.learner, arm)
         assert (lower_from is None, upper_from is None) == (key not in CROSSING or not life.known()[arm][0],) * 2
 
 

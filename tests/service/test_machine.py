@@ -40,7 +40,8 @@ from strategies import examples
 SELDOM = writer.SNAPSHOT_EVERY
 REWARDS = st.sampled_from([0.0, 0.25, 0.5, 1.0])  # sums of these are exact in any order
 NAMES = ("first", "second", "third")
-POLICIES: list[dict[str, Any]] = [
+POLICIES: list[dict[str, Any] | None] = [
+    None,
     {"name": "UCB", "confidence": 0.1},
     {"name": "OPSE", "confidence": 0.05},
     {"name": "SE", "confidence": 0.05},
@@ -49,6 +50,11 @@ POLICIES: list[dict[str, Any]] = [
     {"name": "Optimistic-UCB", "confidence": 0.1},
     {"name": "PatientBandits", "alpha": 1.0, "constant": 0.05},
     {"name": "Uniform"},
+    {"name": "Prefix-UCB", "confidence": 0.1},
+    {"name": "Prefix-UCB", "delta": 0.3, "spread": True},
+    {"name": "Prefix-SE", "confidence": 0.05},
+    {"name": "Pending-UCB", "confidence": 0.1},
+    {"name": "Pending-UCB", "confidence": 0.1, "patience": 3},
 ]
 SILENCES = [(10.0, 0.0), (3.0, 0.5)]
 IDS = st.sampled_from([f"d{number}" for number in range(12)])
@@ -116,7 +122,7 @@ class Machine(RuleBasedStateMachine):
         silence=st.sampled_from(SILENCES),
         seed=st.integers(0, 2**16),
     )
-    def begin(self, policy: dict[str, Any], arms: int, silence: tuple[float, float], seed: int) -> None:
+    def begin(self, policy: dict[str, Any] | None, arms: int, silence: tuple[float, float], seed: int) -> None:
         self.chance.seed(seed)
         self.do(self.verbs.create("first", policy, arms, 0, silence))
         self.do(self.verbs.decide("first", None, None, 5))

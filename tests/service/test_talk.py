@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from belated.client.answers import summary
 from belated.client.talk import LONGEST_BACKOFF, Call, Failure, Outcome, Patience, Reply, Talk, Wait
 from belated.client.verbs import Verbs
 from belated.errors import (
@@ -20,6 +21,18 @@ from belated.errors import (
 )
 
 MADE = {"id": "x", "arm": "red"}
+
+
+def test_an_older_server_says_less_of_an_arm() -> None:
+    """What it does not know of is None; what every server says is missed."""
+    known = {"arm": "a", "pulls": 2, "observed": 1, "pending": 1, "mean": 0.5, "lower": 0.0, "upper": 1.0}
+    old = {**known, "active": True, "eliminated_at": None}
+    (found,) = summary({"arms": [old]})
+    assert (found.arm, found.upper, found.lower_from, found.upper_from) == ("a", 1.0, None, None)
+    (found,) = summary({"arms": [{**old, "lower_from": 1, "upper_from": 2, "newer": 3}]})
+    assert (found.lower_from, found.upper_from) == (1, 2)
+    with pytest.raises(KeyError):
+        summary({"arms": [known]})
 
 
 def reply(status: int, data: Any = None, **headers: str) -> Reply:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, fields
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +15,13 @@ from belated.arena.scores import Scores, known
 from belated.errors import ArenaInterrupted, InvalidParameter
 from belated.forms.base import Policy
 from belated.progress import Progress
-from belated.simulate import simulate
+from belated.rng import check_seed
+from belated.simulate import check_device, simulate
 
 FIRST, MOST = 60, 3840
 """Runs of a row at first, and at the most."""
+ROWS_ON_DEVICE = 32
+"""Rows that a device plays at a time."""
 PRECISION = 0.05
 """The standard error of a ratio, over the ratio, that is small enough."""
 _BATCH = 2**64
@@ -25,10 +30,10 @@ _BATCH = 2**64
 
 @dataclass(frozen=True)
 class Step:
-    """How far the arena is."""
+    """How far the arena is: the row that is played, how many of so many rows are finished, and how far the row is."""
 
     row: str
-    place: int
+    finished: int
     rows: int
     runs: int
     progress: Progress
@@ -50,7 +55,8 @@ def play(
     """Every policy on every row; within a row all meet the same rewards and delays, run by run.
 
     ``runs`` is the number of runs of each row. Without it a row is played until the standard error of each policy's
-    ratio to the row's best is at most a twentieth of the ratio, or the runs are 3,840.
+    ratio to the row's best is at most a twentieth of the ratio, or the runs are 3,840. ``watch`` is called on the way,
+    with a device from several threads, one after the other.
 
     >>> from belated.arena import entrants, rows
     >>> scores = play(rows(["fixed-500"]), entrants(["UCB", "ThompsonSampling"]), runs=8)
@@ -63,49 +69,92 @@ def play(
         raise InvalidParameter(f"policies has {len(policies)}; give at least two, as they are compared.")
     if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 2):
         raise InvalidParameter(f"runs is {runs!r}; give a whole number >= 2, or None for as many as are needed.")
-    played: list[Scores] = []
+    check_device(device)
+    player = _Player(tuple(policies), runs, seed, workers, device, len(rows), watch)
+    found: dict[Row, Scores] = {}
     try:
-        for place, row in enumerate(rows):
-
-            def batch(
-                number: int, count: int, before: int, row: Row = row, place: int = place
-            ) -> npt.NDArray[np.float64]:
-                def show(progress: Progress) -> None:
-                    if watch is not None:
-                        watch(Step(row.name, place, len(rows), before + count, progress))
-
-                return simulate(
-                    row.problem,
-                    policies,
-                    horizon=row.horizon,
-                    runs=count,
-                    seed=seed + number * _BATCH,
-                    checkpoints=1,
-                    workers=workers,
-                    device=device,
-                    progress=show,
-                ).final
-
-            labels, final = _labels(policies), _play_row(batch, runs)
-            played.append(Scores.of(row, labels, final))
+        if device == "cpu":
+            for row in rows:
+                found[row] = player.row(row)
+        else:
+            _play_together(player, rows, found)
     except KeyboardInterrupt:
-        message = f"interrupted after {len(played)} of {len(rows)} rows."
-        raise ArenaInterrupted(message, Scores.joined(played) if played else None) from None
-    return Scores.joined(played)
+        finished = [found[row] for row in rows if row in found]
+        message = f"interrupted after {len(finished)} of {len(rows)} rows."
+        raise ArenaInterrupted(message, Scores.joined(finished) if finished else None) from None
+    return Scores.joined([found[row] for row in rows])
 
 
-def _play_row(batch: Callable[[int, int, int], npt.NDArray[np.float64]], runs: int | None) -> npt.NDArray[np.float64]:
-    """(policies, runs) the regrets at the end."""
-    final = batch(0, runs or FIRST, 0)
-    number = 1
-    while runs is None and final.shape[1] < MOST:
-        off = known(final) / PRECISION
-        if off <= 1.0:
-            break
-        wanted = min(int(1.1 * final.shape[1] * off**2) + 1, 4 * final.shape[1], MOST)
-        final = np.concatenate([final, batch(number, wanted - final.shape[1], final.shape[1])], axis=1)
-        number += 1
-    return final
+def _play_together(player: _Player, rows: Sequence[Row], found: dict[Row, Scores]) -> None:
+    """A device plays several rows at a time, as one does not fill it; the long ones first."""
+    pool = ThreadPoolExecutor(ROWS_ON_DEVICE)
+    try:
+        waiting = {pool.submit(player.row, row): row for row in sorted(rows, key=lambda row: -row.horizon)}
+        for future in as_completed(waiting):
+            found[waiting[future]] = future.result()
+    finally:
+        player.stop()
+        pool.shutdown(cancel_futures=True)
+
+
+class _Player:
+    """Plays rows."""
+
+    def __init__(
+        self,
+        policies: tuple[Policy, ...],
+        runs: int | None,
+        seed: int,
+        workers: int | None,
+        device: str,
+        rows: int,
+        watch: Watch | None,
+    ) -> None:
+        self._policies, self._labels = policies, _labels(policies)
+        self._runs, self._seed, self._workers, self._device = runs, check_seed(seed), workers, device
+        self._rows, self._watch = rows, watch
+        self._finished = 0
+        self._stopped = False
+        self._one_at_a_time = Lock()
+
+    def stop(self) -> None:
+        """No row begins another batch of runs."""
+        self._stopped = True
+
+    def row(self, row: Row) -> Scores:
+        """Play a row, as often as is needed."""
+        final = self._batch(row, 0, self._runs or FIRST, 0)
+        number = 1
+        while self._runs is None and not self._stopped and final.shape[1] < MOST:
+            runs, off = final.shape[1], known(final) / PRECISION
+            if off <= 1.0:
+                break
+            wanted = min(int(1.1 * runs * off**2) + 1, 4 * runs, MOST)
+            final = np.concatenate([final, self._batch(row, number, wanted - runs, runs)], axis=1)
+            number += 1
+        with self._one_at_a_time:
+            self._finished += 1
+        return Scores.of(row, self._labels, final)
+
+    def _batch(self, row: Row, number: int, runs: int, before: int) -> npt.NDArray[np.float64]:
+        """(policies, runs) the regrets at the end."""
+
+        def show(progress: Progress) -> None:
+            if self._watch is not None:
+                with self._one_at_a_time:
+                    self._watch(Step(row.name, self._finished, self._rows, before + runs, progress))
+
+        return simulate(
+            row.problem,
+            self._policies,
+            horizon=row.horizon,
+            runs=runs,
+            seed=self._seed + number * _BATCH,
+            checkpoints=1,
+            workers=self._workers,
+            device=self._device,
+            progress=show,
+        ).final
 
 
 def _labels(policies: Sequence[Policy]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ FILES = ("independent.toml", "reward-dependent.toml", "lost.toml")
 _KEYS = ("reason", "horizon", "held", "problem")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """A family of problems on which policies are compared; plain data."""
 

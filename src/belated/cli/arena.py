@@ -73,7 +73,7 @@ def command(
                         watch=None
                         if bar is None
                         else lambda step: bar[1](
-                            f"{step.place + 1}/{step.rows} {step.row}, {step.runs:,} runs", step.progress
+                            f"{step.finished + 1}/{step.rows} {step.row}, {step.runs:,} runs", step.progress
                         ),
                     )
             except ArenaInterrupted as error:

@@ -161,8 +161,8 @@ SIMULATE = _help(
     ),
     "A minimal file:",
     toml(MINIMAL),
-    "Without a section [bold]" + escape("[[policies]]") + "[/bold] it compares UCB, Thompson sampling,\nPrefixUCB (spread) "
-    "and PendingUCB, all with confidence = 1.",
+    f"Without a section [bold]{escape('[[policies]]')}[/bold] it compares UCB, Thompson sampling,\n"
+    "PrefixUCB (spread) and PendingUCB, all with confidence = 1.",
     "All that a file may say (names: belated policies, belated laws):",
     toml(COMPLETE),
     "Other ways to write a problem:",

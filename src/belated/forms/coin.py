@@ -8,8 +8,8 @@ from typing import Any
 from belated.kernel import outlined
 from belated.numerics import exp, log
 
-STEPS, SMALL = 3, 1e-4
-"""Steps of Newton's method; from where it starts they leave an error below 1e-7. None follows one that was small."""
+STEPS, SMALL = 3, 1e-5
+"""Steps of Newton's method; from where it starts they leave an error below 1e-6. None follows one that was small."""
 
 CLOSE = 1e-7
 """Nearer to the mean than this its own rounding misleads the method, and where it starts is as near."""

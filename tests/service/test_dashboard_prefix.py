@@ -1,0 +1,158 @@
+"""The dashboard of policies that know more than counts: reasons of eliminations, and where bounds come from."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from looking import decided, made, told
+from serving import Server
+
+from belated.journal.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.journal.journal import Journal, open_journal
+from belated.service.dashboard import look
+from belated.service.dashboard.look import Watched
+from belated.service.dashboard.tally import Tally
+from belated.service.experiment import Experiment
+from belated.service.messages import ExperimentAnswer
+from belated.service.session import Experiments, Session
+from belated.service.spec import Silence, checked_spec
+from belated.service.views import experiment_view
+
+MEANS = (0.15, 0.8, 0.35, 0.6)
+SILENCE = 0.25
+Lived = tuple[Journal, int, ExperimentAnswer]
+
+
+@pytest.fixture
+def lived(tmp_path: Path) -> Iterator[Lived]:
+    """A journal, the number of an experiment with Prefix-SE in it, and the experiment. Answers come late and out of
+    order, some never; some pulls are taken back, some answers are silence, and some of those are replaced."""
+    journal = open_journal(str(tmp_path / "prefix.db"))
+    spec = checked_spec(list("abcd"), {"name": "Prefix-SE", "confidence": 0.3}, 0, Silence(60.0, SILENCE))
+    stored = journal.create("prefix", spec.text(), 1)
+    chance = random.Random(7)
+    waiting: list[tuple[str, dict[str, Any]]] = []
+    with journal.database.transaction():
+        session = Session(journal, Experiments(), [])
+        experiment = session.experiment("prefix")
+        for number in range(2_000):
+            arm, rank = experiment.learner.decide()
+            pull = {"id": str(number), "number": number, "arm": arm, "rank": rank}
+            session.write(experiment, DECIDED, made=True, at=number + 2, **pull)
+            if chance.random() < 0.9:
+                waiting.append((DECIDED, pull))
+            while waiting and chance.random() < 0.55:
+                before, first = waiting.pop(chance.randrange(len(waiting)))
+                write(session, experiment, before, first, chance, waiting, number + 2)
+        journal.append(session.events)
+    yield journal, stored.id, experiment_view(experiment)
+    journal.close()
+
+
+def write(
+    session: Session,
+    experiment: Experiment,
+    before: str,
+    pull: dict[str, Any],
+    chance: random.Random,
+    waiting: list[tuple[str, dict[str, Any]]],
+    at: int,
+) -> None:
+    """What comes of a decision that is pending, or whose answer is silence."""
+    reward = float(chance.random() < MEANS[pull["arm"]])
+    kind = chance.choices([OBSERVED, IMPUTED, CANCELLED], [0.8, 0.15, 0.05])[0]
+    if before == IMPUTED:
+        kind = REPLACED if kind == OBSERVED else CANCELLED
+    if kind == IMPUTED:
+        waiting.append((IMPUTED, pull))
+    taken_back = SILENCE if before == IMPUTED else None
+    session.write(experiment, kind, at=at, reward={IMPUTED: SILENCE, CANCELLED: taken_back}.get(kind, reward), **pull)
+
+
+def watched(number: int) -> Watched:
+    return Watched(Tally(number, len(MEANS), SILENCE))
+
+
+def test_reasons_are_the_bounds_that_the_policy_had(lived: Lived) -> None:
+    """A replay of the events stops before each elimination and asks the policy itself."""
+    journal, number, view = lived
+    found = watched(number)
+    found.take_along(journal.database, view)
+    told = {each.arm: each for each in found.eliminated}
+    gone = {arm.arm: arm.eliminated_at for arm in view.arms if arm.eliminated_at is not None}
+    assert len(gone) == 3
+    assert {arm: each.decision for arm, each in told.items()} == gone
+    replay = Experiment(journal.experiment_of(number))
+    for event in journal.events(number):
+        for arm, decision in gone.items():
+            if event.kind == DECIDED and event.number == decision - 1:
+                each = told[arm]
+                assert each.upper == replay.learner.bounds("abcd".index(arm)).upper
+                assert each.lower == replay.learner.bounds("abcd".index(each.by)).lower
+                assert each.upper < each.lower
+                assert re.search(r"its upper bound, 0\.\d+, was below the lower bound of \w, 0\.\d+\.", each.sentence)
+        replay.take_in(event)
+
+
+def test_a_long_journal_is_read_in_several_looks(lived: Lived, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The life that is lived again goes along, a part at each look, and no further than there is something to find."""
+    journal, number, view = lived
+    whole = watched(number)
+    whole.take_along(journal.database, view)
+    monkeypatch.setattr(look, "AT_ONCE", 50)
+    monkeypatch.setattr(look, "MOMENT", 1e-9)
+    found = watched(number)
+    last = max(arm.eliminated_at or 0 for arm in view.arms)
+    while found.tally.seq < view.last_event:
+        before = found.tally.again.seq if found.tally.again is not None else 0
+        found.take_along(journal.database, view)
+        assert found.tally.again is not None
+        assert found.tally.again.seq - before <= 50
+        assert found.tally.again.learner.decisions <= last + 50
+    assert found.eliminated == whole.eliminated
+    assert found.tally.again is not None
+    assert found.tally.again.seq < view.last_event
+
+
+def test_policies_that_only_count_are_not_lived_again(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path / "counts.db"))
+    for name in ("OPSE", "UCB", "Prefix-UCB", "Pending-UCB"):
+        spec = checked_spec(["a", "b"], {"name": name}, 0, None)
+        with journal.database.transaction():
+            stored = journal.create(name, spec.text(), 1)
+            session = Session(journal, Experiments(), [])
+            experiment = session.experiment(name)
+            for number in range(30):
+                arm, rank = experiment.learner.decide()
+                pull = {"id": f"{name}{number}", "number": number, "arm": arm, "rank": rank}
+                session.write(experiment, DECIDED, made=True, at=2, **pull)
+                session.write(experiment, OBSERVED, at=2, reward=float(arm), **pull)
+            journal.append(session.events)
+        found = Watched(Tally(stored.id, 2, None))
+        found.take_along(journal.database, experiment_view(experiment))
+        assert found.tally.seq == 60
+        assert found.tally.again is None
+    journal.close()
+
+
+def test_the_table_says_which_pulls_a_bound_comes_from(empty: Server) -> None:
+    with empty.client() as http:
+        for name, policy in (("prefix", "Prefix-UCB"), ("other", "UCB")):
+            made(http, name, ["a"], policy)
+            for number in range(40):
+                decided(http, name, f"{name}-{number}")
+                if number < 20:
+                    told(http, f"{name}-{number}", 0.5)
+        (arm,) = http.get("/v1/experiments/prefix").json()["arms"]
+        assert 18 <= arm["upper_from"] < 40
+        page = http.get("/experiments/prefix", headers={"Accept": "text/html"}).text
+        table = page[page.index('id="arms"') :]
+        assert f'title="from the first {arm["upper_from"]} pulls">{arm["upper"]:.3f}</td>' in table
+        assert f">{arm['lower']:.3f}</td>" in table
+        assert f"{arm['upper']:.3f} (from the first {arm['upper_from']} pulls), if all pending fail" in page
+        assert "from the first" not in http.get("/experiments/other", headers={"Accept": "text/html"}).text

@@ -1,0 +1,202 @@
+"""Pending-UCB: the coin's bound where nothing is late, silent arms, patience, lost answers, what is taken back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import strategies
+from belated import Bandit, Problem, simulate
+from belated.delays import Fixed, PacketLoss
+from belated.learner import Learner
+from belated.policies import UCB, PendingUCB
+from belated.rewards import Bernoulli, Beta, Uniform
+from sampling import Prefetched
+from test_ages import entropy, searched
+from transcript import choices_of
+
+
+@pytest.mark.parametrize("c", [0.1, 1.0])
+def test_without_delays_each_index_is_the_coins_bound(c: float) -> None:
+    """Each arm once, then the largest q with n kl((S + 1/2) / (n + 1), q) <= 4c."""
+    problem, horizon = Problem([Beta(2, 3), Uniform(0.3, 0.9), Beta(5, 4)], Fixed(0)), 400
+    draws = Prefetched(problem, horizon=horizon, seed=3, run=0)
+    seen: list[list[float]] = [[] for _ in range(problem.arms)]
+    chosen = []
+    for _ in range(horizon):
+        found = [
+            searched((math.fsum(values) + 0.5) / (len(values) + 1), 4.0 * c / len(values)) if values else math.inf
+            for values in seen
+        ]
+        arm = found.index(max(found))
+        seen[arm].append(draws.pull(arm, len(seen[arm]))[0])
+        chosen.append(arm)
+    result = simulate(problem, PendingUCB(confidence=c), horizon=horizon, runs=1, seed=3, checkpoints=horizon)
+    assert choices_of(problem, result.curves[0, 0]) == chosen
+    assert min(chosen.count(arm) for arm in range(3)) > 5
+
+
+# ---- silence ----
+
+
+def pulls_of_a_silent_arm(policy: PendingUCB, rounds: int, quick: float = 0.9) -> int:
+    """One arm never answers, three do at once."""
+    bandit = Bandit(["silent", "a", "b", "c"], policy)
+    for _ in range(rounds):
+        decision = bandit.choose()
+        if decision.arm != "silent":
+            bandit.observe(decision.id, quick)
+    return bandit.summary()[0].pulls
+
+
+@pytest.mark.parametrize("patience", [8, 40, 200, 1000])
+def test_a_silent_arm_is_pulled_about_as_often_as_patience_has_rounds(patience: int) -> None:
+    """While there is hope it is taken for perfect; then for 1/2, and its pulls count as answers."""
+    pulls = pulls_of_a_silent_arm(PendingUCB(confidence=0.2, patience=patience), 6000)
+    assert patience / 3 <= pulls <= patience + 8
+
+
+def test_without_patience_hope_ends_with_the_delays_of_the_others() -> None:
+    assert pulls_of_a_silent_arm(PendingUCB(confidence=0.2), 6000) <= 12
+
+
+def test_hope_ends_by_waiting_alone() -> None:
+    """The index of an arm that is silent falls once without a pull of it, when its pulls are older than patience."""
+    bandit = Bandit(["silent", "silent too", "quick"], PendingUCB(confidence=0.01, patience=30))
+    state = bandit._learner.state
+    fallen = []
+    for now in range(1, 100):
+        before = state.score[:2].copy()
+        decision = bandit.choose()
+        if decision.arm == "quick":
+            bandit.observe(decision.id, 0.9)
+            fallen += [(now, arm) for arm in range(2) if state.score[arm] < before[arm] - 0.1]
+    assert [arm for _, arm in fallen] == [0, 1]
+    assert all(10 <= now <= 40 for now, _ in fallen)
+    assert state.pulls[:2].max() < 10
+
+
+def test_an_answer_after_all_brings_an_arm_back() -> None:
+    bandit = Bandit(["late", "quick"], PendingUCB(confidence=0.05, patience=10))
+    waiting = []
+    for _ in range(300):
+        decision = bandit.choose()
+        if decision.arm == "quick":
+            bandit.observe(decision.id, 0.6)
+        else:
+            waiting.append(decision.id)
+    assert 3 <= len(waiting) <= 30
+    bandit.observe_many([(id, 1.0) for id in waiting])
+    assert [decision.arm for decision in bandit.choose(5)] == ["late"] * 5
+
+
+# ---- lost answers ----
+
+
+def times_counted(answered: list[Callable[[int], bool]], c: float = 1.0) -> list[float]:
+    """By how much the answers of each arm are counted: from its index, as it is after its last answer."""
+    learner = Learner(len(answered), PendingUCB(confidence=c, patience=1), 0)
+    state = learner.state
+    found = [0.0] * len(answered)
+    for number in range(300 * len(answered)):
+        arm, rank = learner.decide()
+        if answered[arm](rank):
+            learner.answer(arm, 0.5, rank, number)
+            n, mean = state.observed[arm], (state.total[arm] + 0.5) / (state.observed[arm] + 1.0)
+            found[arm] = 4.0 * c / entropy(mean, float(state.score[arm])) / n
+    return found
+
+
+def every(step: int) -> Callable[[int], bool]:
+    return lambda rank: rank % step == step - 1
+
+
+@pytest.mark.parametrize(("step", "times"), [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0), (8, 4.0), (20, 4.0)])
+def test_where_all_arms_lose_answers_they_count_for_the_lost_up_to_four_times(step: int, times: float) -> None:
+    assert times_counted([every(step)] * 3) == pytest.approx([times] * 3, rel=0.04)
+
+
+def test_where_one_arm_alone_loses_answers_it_counts_for_little_more_than_came() -> None:
+    """1 / the average share: 5 / (4 + 1/4)."""
+    alone, *others = times_counted([every(4)] + [every(1)] * 4)
+    assert alone == pytest.approx(5 / 4.25, rel=0.04)
+    assert others == pytest.approx([1.0] * 4, rel=0.001)
+
+
+def test_lost_answers_are_not_made_up_for() -> None:
+    """Where three of four answers are lost, UCB pulls the worse arms almost four times as often in most of the runs,
+    and this policy does not."""
+    rewards = [Bernoulli(mean) for mean in (0.5, 0.6, 0.7)]
+    policies = [PendingUCB(confidence=1.0), UCB(confidence=1.0)]
+    problems = [Problem(rewards, law) for law in (Fixed(0), PacketLoss(0.25))]
+    full, quarter = (simulate(problem, policies, horizon=6000, runs=200, seed=1) for problem in problems)
+    more = np.median(quarter.final, axis=1) / np.median(full.final, axis=1)
+    assert more[0] < 1.7
+    assert more[1] > 2.2
+
+
+def test_low_rates_are_told_apart_with_far_fewer_pulls() -> None:
+    problem = Problem([Bernoulli(mean) for mean in (0.01, 0.02, 0.06)], Fixed(20))
+    result = simulate(problem, [PendingUCB(confidence=1.0), UCB(confidence=1.0)], horizon=20_000, runs=60, seed=2)
+    apart = result.difference("UCB", "Pending-UCB")
+    assert apart.mean - 4 * apart.stderr > 0
+    assert result.mean[0, -1] < result.mean[1, -1] / 3
+
+
+# ---- what is taken back ----
+
+EXTRA = st.lists(st.sampled_from(["keep", "keep", "take back", "answer, take back"]), min_size=5, max_size=60)
+
+
+@strategies.examples(80)
+@given(plan=EXTRA, arms=st.sampled_from([1, 2, 3, 66]), data=st.data())
+def test_a_pull_that_is_taken_back_leaves_the_choices_as_if_it_had_not_been(
+    plan: list[str], arms: int, data: st.DataObject
+) -> None:
+    """Where every answer comes at once, no delay and no age is left of it: only rounds have passed."""
+    policy = PendingUCB(confidence=data.draw(st.sampled_from([0.05, 1.0])), patience=data.draw(PATIENCE))
+    one, other = Learner(arms, policy, 0), Learner(arms, policy, 0)
+    for what in plan:
+        number = one.decisions
+        arm, rank = one.decide()
+        if what == "keep":
+            assert other.decide() == (arm, rank)
+            reward = data.draw(st.sampled_from([0.0, 0.25, 1.0]))
+            one.answer(arm, reward, rank, number)
+            other.answer(arm, reward, rank, number)
+            continue
+        other.decisions += 1
+        if what == "take back":
+            one.take_back(arm, rank, number)
+        else:
+            one.answer(arm, 0.5, rank, number)
+            one.take_back(arm, rank, number, 0.5)
+    assert [one.decide() for _ in range(arms + 3)] == [other.decide() for _ in range(arms + 3)]
+
+
+PATIENCE: Any = st.sampled_from([None, 3.0, 50.0])
+
+
+def test_what_is_taken_back_is_no_longer_hoped_for() -> None:
+    """Three pulls of an arm are out and make its index small; without two of them it is chosen again."""
+    learner = Learner(2, PendingUCB(confidence=0.3, patience=1000), 0)
+    out: dict[int, list[tuple[int, int]]] = {0: [], 1: []}
+    for number in range(40):
+        arm, rank = learner.decide()
+        if len(out[arm]) < 1 or number > 20:
+            out[arm].append((rank, number))
+        else:
+            learner.answer(arm, 0.5, rank, number)
+    before = learner.state.score[:2].copy()
+    for rank, number in out[1][1:]:
+        learner.take_back(1, rank, number)
+    after = learner.state.score[:2]
+    assert after[0] == before[0]
+    assert after[1] > before[1] + 0.02
+    assert learner.decide()[0] == 1
