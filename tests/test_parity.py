@@ -263,10 +263,14 @@ HEAVY = Mixture([(0.5, Pareto(0.3)), (0.3, LogNormal(3000.0, 2.0)), (0.1, Fixed(
         (SuccessiveElimination(confidence=1.0), 140_000),
         (PhasedElimination(confidence=0.5), 90_000),
         (OptimisticPessimisticElimination(confidence=1.0), 131_072),
+        (PrefixUCB(confidence=1.0), 30_000),
+        (PrefixUCB(confidence=1.0, spread=True), 20_000),
+        (PrefixElimination(confidence=1.0), 30_000),
+        (PendingUCB(confidence=1.0, patience=500), 15_000),
         (UniformChoice(), 200_000),
         (Ordered(), 200_000),
     ],
-    ids=lambda value: getattr(value, "label", value),
+    ids=lambda value: value.describe() if isinstance(value, Policy) else value,
 )
 def test_long_games_with_heavy_tails(policy: Policy, horizon: int) -> None:
     """Several levels of the real wheel, and a pool that has to grow."""

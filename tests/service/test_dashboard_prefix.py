@@ -15,10 +15,12 @@ from serving import Server
 from belated.journal.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
 from belated.journal.journal import Journal, open_journal
 from belated.service.dashboard import look
+from belated.service.dashboard.charts import estimates_chart
 from belated.service.dashboard.look import Watched
+from belated.service.dashboard.shares import brackets
 from belated.service.dashboard.tally import Tally
 from belated.service.experiment import Experiment
-from belated.service.messages import ExperimentAnswer
+from belated.service.messages import ArmAnswer, ExperimentAnswer
 from belated.service.session import Experiments, Session
 from belated.service.spec import Silence, checked_spec
 from belated.service.views import experiment_view
@@ -138,6 +140,27 @@ def test_policies_that_only_count_are_not_lived_again(tmp_path: Path) -> None:
         assert found.tally.seq == 60
         assert found.tally.again is None
     journal.close()
+
+
+@pytest.mark.parametrize("name", ["Prefix-SE", "UCB"])
+def test_all_that_is_drawn_of_an_arm_is_in_the_picture(name: str) -> None:
+    """Also where the bounds, of its first pulls, are not around the bracket of all."""
+    arms = [
+        ArmAnswer("a", 100, 40, 60, 0.5, 0.45, 0.55, True, None, 40, 40),
+        ArmAnswer("b", 100, 0, 100, None, 0.3, 0.4, True, None, 10, 10),
+        ArmAnswer("c", 10, 10, 0, 0.95, 0.5, 0.6, True, None, 2, 2),
+    ]
+    if name == "UCB":
+        arms = [
+            ArmAnswer("a", 3, 3, 0, 0.93, 0.91, 0.97, True, None),
+            ArmAnswer("b", 0, 0, 0, None, 0.9, 1.0, True, None),
+        ]
+    drawn = str(estimates_chart(arms, brackets(arms), {0: 0, 1: 1, 2: 2}))
+    places = [float(each) for each in re.findall(r'(?:x1|x2|x|cx)="(-?[\d.]+)%"', drawn)]
+    ends = [float(x) + float(w) for x, w in re.findall(r'x="(-?[\d.]+)%"[^>]* width="([\d.]+)%"', drawn)]
+    assert len(places) > 20
+    assert ends
+    assert all(0.0 <= each <= 100.01 for each in [*places, *ends])
 
 
 def test_the_table_says_which_pulls_a_bound_comes_from(empty: Server) -> None:

@@ -28,8 +28,9 @@ def estimates_chart(arms: list[ArmAnswer], brackets: list[Bracket], slots: dict[
     """A row an arm: a line for the bounds, a bar for the bracket, a dot for the mean."""
     places = chosen_rows(arms)
     height = TOP + ROW * len(places) + BOTTOM
-    low = math.floor(10 * min(arms[place].lower for place in places)) / 10
-    high = max(math.ceil(10 * max(arms[place].upper for place in places)) / 10, low + 0.2)
+    ends = [end for place in places for end in _ends(arms[place], brackets[place])]
+    low = math.floor(10 * min(ends)) / 10
+    high = max(math.ceil(10 * max(ends)) / 10, low + 0.2)
     low, high = (low, high) if high <= 1.0 else (0.8, 1.0)
 
     def x_of(value: float) -> float:
@@ -51,6 +52,12 @@ def estimates_chart(arms: list[ArmAnswer], brackets: list[Bracket], slots: dict[
         parts.append(_row(arms[place], brackets[place], slots.get(place), TOP + ROW * (row + 0.5), x_of))
     told = "; ".join(_told(arms[place], brackets[place]) for place in places)
     return picture("estimates", "Estimate and interval of each arm", told, height, parts)
+
+
+def _ends(arm: ArmAnswer, bracket: Bracket) -> list[float]:
+    """All that is drawn of an arm. The bounds need not be around the rest: those of some first pulls are not."""
+    drawn = (arm.lower, arm.upper, arm.mean, bracket.all_fail, bracket.all_succeed)
+    return [min(max(each, 0.0), 1.0) for each in drawn if each is not None]
 
 
 def _row(arm: ArmAnswer, bracket: Bracket, slot: int | None, y: float, x_of: Callable[[float], float]) -> Markup:
