@@ -14,8 +14,8 @@ CONFIDENCE = 1.0
 def usual_policy() -> Policy:
     """The policy of an experiment, and of a bandit, for which none is given.
 
-    It follows docs/which-policy.md: where nothing is known of the delays, they may depend on the answers and answers
-    may be lost, and this one stands both.
+    It follows docs/which-policy.md: where nothing is known of the delays, they may depend on the answers, which only
+    prefix brackets stand. Where answers are lost for good and delays do not depend on them, PendingUCB is better.
 
     >>> usual_policy().describe()
     'Prefix-UCB(confidence=1, spread)'

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from inspect import isabstract
 from typing import Any
 
 from belated.domains import parameters_of
@@ -32,6 +35,34 @@ def entrants(names: Sequence[str] = (), own: Sequence[str] = ()) -> list[Policy]
     return list(dict.fromkeys(chosen))
 
 
+def labels_of(policies: Sequence[Policy]) -> tuple[str, ...]:
+    """Of each policy its label; where several have the same, with the parameters in which they differ, the name of a
+    class of the user's own, and at last a number.
+
+    >>> labels_of(entrants(["UCB", "PrefixUCB"]))
+    ('UCB', 'Prefix-UCB', 'Prefix-UCB spread')
+    """
+    found = [_label(policy, [other for other in policies if other.label == policy.label]) for policy in policies]
+    total, seen = Counter(found), Counter[str]()
+    for place, label in enumerate(found):
+        seen[label] += 1
+        if total[label] > 1:
+            found[place] = f"{label} #{seen[label]}"
+    return tuple(found)
+
+
+def _label(policy: Policy, alike: Sequence[Policy]) -> str:
+    told = [policy.label]
+    if any(type(other) is not type(policy) for other in alike) and ":" in POLICIES.name_of(type(policy)):
+        told.append(f"({type(policy).__name__})")
+    same = [other for other in alike if type(other) is type(policy)]
+    for field in fields(policy):
+        value = getattr(policy, field.name)
+        if any(getattr(other, field.name) != value for other in same) and value is not None and value is not False:
+            told.append(field.name if value is True else f"{field.name}={value:g}")
+    return " ".join(told)
+
+
 def _forms(name: str, cls: type[Policy]) -> Iterator[Policy]:
     takes = {parameter.name: parameter for parameter in parameters_of(cls)}
     forms = FORMS.get(name, ({},))
@@ -47,7 +78,8 @@ def _forms(name: str, cls: type[Policy]) -> Iterator[Policy]:
 
 
 def _named(name: str, listed: Sequence[Policy]) -> list[Policy]:
-    found = [policy for policy in listed if name in (type(policy).__name__, policy.label)]
+    told = zip(listed, labels_of(listed), strict=True)
+    found = [policy for policy, label in told if name in (type(policy).__name__, policy.label, label)]
     if not found:
         known = list(dict.fromkeys(type(policy).__name__ for policy in listed))
         raise ConfigurationError(
@@ -61,4 +93,7 @@ def _own(name: str) -> type[Policy]:
     cls = POLICIES[name]
     if not issubclass(cls, Policy):
         raise ConfigurationError(f"policy is {name!r}, which is no policy; give a class made with @policy.")
+    if isabstract(cls):
+        missing = ", ".join(sorted(cls.__abstractmethods__))
+        raise ConfigurationError(f"policy is {name!r}, which has no {missing}; give a class that has all it needs.")
     return cls

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -44,28 +46,44 @@ def read(path: Path) -> Scores:
     """The scores of a file ``scores.json``."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FORMAT:
-            raise StateError(f"{path.name} has the format {data['format']!r}; this version reads {FORMAT!r}.")
-        rows, labels = tuple(Row(**row) for row in data["rows"]), tuple(data["labels"])
-        arrays: list[Any] = [np.array(data[name]) for name in _ARRAYS]
-        return Scores(rows, labels, *arrays)
+        if (found := data["format"]) == FORMAT:
+            return _scores(data)
     except FileNotFoundError:
         raise StateError(f"there is no file {str(path)!r}; give the scores.json that belated arena wrote.") from None
+    except OSError as error:
+        raise StateError(f"{str(path)!r} cannot be read: {error.strerror}; give a scores.json.") from error
     except (KeyError, TypeError, ValueError) as error:
-        raise StateError(f"{str(path)!r} holds no scores of the arena, or is damaged: {error}.") from error
+        raise StateError(f"{str(path)!r} holds no scores of the arena, or is damaged: {error!r}.") from error
+    raise StateError(f"{str(path)!r} has the format {found!r}; this version reads {FORMAT!r}. Play the arena again.")
+
+
+def _scores(data: Mapping[str, Any]) -> Scores:
+    """The scores of plain data; a ValueError where its parts do not fit."""
+    rows, labels = tuple(Row(**row) for row in data["rows"]), tuple(data["labels"])
+    regret, stderr, error = (np.array(data[name], np.float64) for name in _ARRAYS[:3])
+    runs = np.array(data["runs"], np.int64)
+    shape = (len(rows), len(labels))
+    if not rows or not labels or any(array.shape != shape for array in (regret, stderr, error)):
+        raise ValueError(f"regret, stderr and error must be {shape[0]} rows of {shape[1]} policies")
+    if runs.shape != shape[:1]:
+        raise ValueError(f"runs must be one number for each of {shape[0]} rows")
+    if not (np.all(np.isfinite([regret, stderr, error])) and np.all(regret > 0.0)):
+        raise ValueError("regrets must be numbers above 0, and their errors numbers")
+    return Scores(rows, labels, regret, stderr, error, runs)
 
 
 def _csv(scores: Scores) -> str:
     """A tidy table: one line a row and policy."""
-    lines = ["row,kind,held,horizon,runs,policy,regret,stderr,ratio,ratio_stderr"]
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow("row kind held horizon runs policy regret stderr ratio ratio_stderr".split())
     ratio = scores.ratio
     for i, row in enumerate(scores.rows):
         for j, label in enumerate(scores.labels):
             numbers = (scores.regret[i, j], scores.stderr[i, j], ratio[i, j], scores.error[i, j])
-            told = ",".join(f"{number:.6g}" for number in numbers)
-            start = f"{row.name},{row.kind},{str(row.held).lower()},{row.horizon},{scores.runs[i]}"
-            lines.append(f'{start},"{label}",{told}')
-    return "\n".join(lines) + "\n"
+            start = (row.name, row.kind, str(row.held).lower(), row.horizon, scores.runs[i], label)
+            lines.writerow([*start, *(f"{number:.6g}" for number in numbers)])
+    return text.getvalue()
 
 
 def markdown(scores: Scores) -> str:

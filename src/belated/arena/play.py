@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
+from belated.arena.entrants import labels_of
 from belated.arena.rows import Row
-from belated.arena.scores import Scores, known
+from belated.arena.scores import Scores, check_regrets, known
 from belated.errors import ArenaInterrupted, InvalidParameter
 from belated.forms.base import Policy
 from belated.progress import Progress
 from belated.rng import check_seed
 from belated.simulate import check_device, simulate
 
-FIRST, MOST = 60, 3840
+FIRST, MOST = 60, 15_360
 """Runs of a row at first, and at the most."""
 ROWS_ON_DEVICE = 32
 """Rows that a device plays at a time."""
@@ -55,7 +56,7 @@ def play(
     """Every policy on every row; within a row all meet the same rewards and delays, run by run.
 
     ``runs`` is the number of runs of each row. Without it a row is played until the standard error of each policy's
-    ratio to the row's best is at most a twentieth of the ratio, or the runs are 3,840. ``watch`` is called on the way,
+    ratio to the row's best is at most a twentieth of the ratio, or the runs are 15,360. ``watch`` is called on the way,
     with a device from several threads, one after the other.
 
     >>> from belated.arena import entrants, rows
@@ -68,7 +69,7 @@ def play(
     if len(policies) < 2:
         raise InvalidParameter(f"policies has {len(policies)}; give at least two, as they are compared.")
     if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 2):
-        raise InvalidParameter(f"runs is {runs!r}; give a whole number >= 2, or None for as many as are needed.")
+        raise InvalidParameter(f"runs is {runs!r}; give a whole number >= 2, or leave it out: as many as are needed.")
     check_device(device)
     player = _Player(tuple(policies), runs, seed, workers, device, len(rows), watch)
     found: dict[Row, Scores] = {}
@@ -110,7 +111,7 @@ class _Player:
         rows: int,
         watch: Watch | None,
     ) -> None:
-        self._policies, self._labels = policies, _labels(policies)
+        self._policies, self._labels = policies, labels_of(policies)
         self._runs, self._seed, self._workers, self._device = runs, check_seed(seed), workers, device
         self._rows, self._watch = rows, watch
         self._finished = 0
@@ -124,6 +125,7 @@ class _Player:
     def row(self, row: Row) -> Scores:
         """Play a row, as often as is needed."""
         final = self._batch(row, 0, self._runs or FIRST, 0)
+        check_regrets(row.name, self._labels, final)
         number = 1
         while self._runs is None and not self._stopped and final.shape[1] < MOST:
             runs, off = final.shape[1], known(final) / PRECISION
@@ -155,18 +157,3 @@ class _Player:
             device=self._device,
             progress=show,
         ).final
-
-
-def _labels(policies: Sequence[Policy]) -> tuple[str, ...]:
-    """Of each policy its label; where several have the same, with the parameters in which they differ."""
-    return tuple(_label(policy, [other for other in policies if other.label == policy.label]) for policy in policies)
-
-
-def _label(policy: Policy, alike: Sequence[Policy]) -> str:
-    told = [policy.label]
-    for field in fields(policy):
-        values = [getattr(other, field.name, None) for other in alike]
-        value = getattr(policy, field.name)
-        if any(other != value for other in values) and value is not False:
-            told.append(field.name if value is True else f"{field.name}={value}")
-    return " ".join(told)

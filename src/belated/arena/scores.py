@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.arena.rows import KINDS, Row
+from belated.errors import InvalidParameter
 
 HIGH = 1.25
 """A ratio above this is counted."""
@@ -32,6 +33,7 @@ class Scores:
     @classmethod
     def of(cls, row: Row, labels: Sequence[str], final: npt.NDArray[np.float64]) -> Scores:
         """The scores of one row; ``final`` is (policies, runs)."""
+        check_regrets(row.name, labels, final)
         runs = final.shape[1]
         stderr = final.std(axis=1, ddof=1) / math.sqrt(runs)
         error = _ratio_errors(final)
@@ -87,6 +89,16 @@ class Scores:
         """The rows in which a policy's ratio is above a limit."""
         column = self.ratio[:, self.labels.index(label)]
         return [row.name for row, ratio in zip(self.rows, column, strict=True) if ratio > limit]
+
+
+def check_regrets(row: str, labels: Sequence[str], final: npt.NDArray[np.float64]) -> None:
+    """An error where some policy has no regret, so that there is no ratio to it; ``final`` is (policies, runs)."""
+    none = [label for label, mean in zip(labels, final.mean(axis=1), strict=True) if not mean > 0.0]
+    if none:
+        raise InvalidParameter(
+            f"row {row!r}: the regret of {' and of '.join(none)} is 0, and nothing can be compared with that; give "
+            "arms that differ, and policies that do not know the best of them."
+        )
 
 
 def _ratio_errors(final: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

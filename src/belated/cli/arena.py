@@ -55,8 +55,10 @@ def command(
         from belated.cli.numbers import seconds
         from belated.cli.ratios import ratios, standings
         from belated.errors import ArenaInterrupted
+        from belated.spec.toml import find_modules_beside
         from belated.stage import Stage
 
+        find_modules_beside(Path("here"))  # a policy of the user's own may lie in the current folder
         players = entrants(_split(policies), _split(policy))
         started = time.perf_counter()
         stopped = None
@@ -120,5 +122,6 @@ def _list(rows: list[Row]) -> None:
         table.add_column(overflow="fold")
         for row in rows:
             if row.kind == kind:
-                table.add_row(Text(row.name, style="bold"), Text(row.reason))
+                held = (" (held out)", "dim") if row.held else ""
+                table.add_row(Text(row.name, style="bold"), Text.assemble(row.reason, held))
         screen.print(table)

@@ -136,7 +136,7 @@ APP = _help(
 )
 
 BOUNDS = _help(
-    "Print what the paper guarantees for the problem of a file, before a single pull.",
+    "Print what theory guarantees for the problem of a file, before a single pull.",
     "For each policy that a theorem is about: the bound on its regret at the\nhorizon, its parts, the quantiles of the "
     "delays that make it smallest, and\nwhat drives it; then the paper's Table 1 with the file's numbers.",
     shell("belated bounds first.toml", "belated bounds first.toml --horizon 1000000"),
@@ -162,7 +162,7 @@ SIMULATE = _help(
     "A minimal file:",
     toml(MINIMAL),
     f"Without a section [bold]{escape('[[policies]]')}[/bold] it compares UCB, Thompson sampling,\n"
-    "PrefixUCB (spread) and PendingUCB, all with confidence = 1.",
+    "PrefixUCB (spread) and PendingUCB, with confidence = 1.",
     "All that a file may say (names: belated policies, belated laws):",
     toml(COMPLETE),
     "Other ways to write a problem:",

@@ -43,13 +43,18 @@ def ratios(scores: Scores, width: int) -> Table | None:
 
 
 def standings(scores: Scores, width: int) -> Table:
-    """One line a policy, the best first: geometric means in total and by kind, rows above 1.25, the worst row."""
+    """One line a policy, the best first: geometric means in total, by kind and of the rows that were held out,
+    rows above 1.25, the worst row."""
     table = _table()
     table.add_column("policy", overflow="fold", style="bold")
     table.add_column("all", justify="right", no_wrap=True)
     several = len(scores.kinds) > 1
     for kind in scores.kinds if several else []:
         table.add_column(kind.replace("-", "-\n"), justify="right", no_wrap=True)
+    held = scores.among(lambda row: row.held)
+    apart = 0 < len(held.rows) < len(scores.rows)
+    if apart:
+        table.add_column("held\nout", justify="right", no_wrap=True)
     table.add_column(f"above\n{HIGH:g}", justify="right", no_wrap=True)
     if width >= 72:
         table.add_column("worst row", overflow="fold")
@@ -57,6 +62,8 @@ def standings(scores: Scores, width: int) -> Table:
         cells = [shaded(scores.geometric_mean(label))]
         if several:
             cells += [shaded(scores.of_kind(kind).geometric_mean(label)) for kind in scores.kinds]
+        if apart:
+            cells.append(shaded(held.geometric_mean(label)))
         cells.append(Text(str(len(scores.above(label)))))
         if width >= 72:
             name, ratio = scores.worst(label)

@@ -84,7 +84,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
       When it has been silent for more than 4 times the longest delay of any arm, its mean is 1/2.
 
     ``patience`` is the longest believable delay in rounds, if the operator knows it: it takes the place of 4 (D + 1)
-    for all arms. Ages are known to within a factor of 2 or so. Where delays depend on the reward this fails as UCB
+    for all arms. Ages are known to within a factor of 3. Where delays depend on the reward this fails as UCB
     does: PrefixUCB does not.
 
     >>> from belated import Bandit
