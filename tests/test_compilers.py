@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from belated.engine import compilers
 from belated.engine.circle import play_rings
 from belated.policies import UCB, PhasedElimination, SuccessiveElimination
 
+SOURCE = str(Path(kernel.__file__).parents[1])
 STOP = np.zeros(1, np.int64)
 PLAY = """
 import subprocess
@@ -44,8 +46,7 @@ print(float(result.final.sum()), len(started), all(p.returncode is not None for 
 
 def play(cache: Path, **more: str) -> list[str]:
     """What the script prints, in a process of its own."""
-    source = str(Path(kernel.__file__).parents[1])
-    environment = {**os.environ, "BELATED_CACHE_DIR": str(cache), "PYTHONPATH": source, **more}
+    environment = {**os.environ, "BELATED_CACHE_DIR": str(cache), "PYTHONPATH": SOURCE, **more}
     done = subprocess.run([sys.executable, "-c", PLAY], env=environment, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.split()
@@ -62,8 +63,18 @@ def test_code_that_is_missing_is_compiled_by_two_processes_and_found_by_the_next
     assert cold[0] == warm[0] == alone[0]
     assert [cold[1], warm[1], alone[1]] == ["1", "0", "0"]  # processes started
     assert [cold[2], warm[2], alone[2]] == ["True"] * 3  # and ended
-    assert cold[3] == "1"  # taken over from the other process
-    assert warm[3] == "2"
+    assert warm[3] == "2"  # entries found on disk
+
+
+@pytest.mark.skipif(not kernel.JIT, reason="nothing is compiled")
+def test_what_such_a_process_compiles_is_what_is_played(tmp_path: Path) -> None:
+    cache, claims = tmp_path / "cache", tmp_path / "claims"
+    claims.mkdir()
+    task = pickle.dumps((play_rings.__name__, [UCB(horizon=100), SuccessiveElimination(horizon=100)], str(claims)))
+    environment = {**os.environ, "BELATED_CACHE_DIR": str(cache), "PYTHONPATH": SOURCE}
+    subprocess.run([sys.executable, "-P", "-c", compilers.COMMAND], input=task, env=environment, check=True)
+    assert sorted(path.name for path in claims.iterdir()) == ["SuccessiveElimination", "UCB"]
+    assert play(cache)[1::2] == ["0", "2"]
 
 
 def test_where_nothing_is_compiled_no_process_is_started(tmp_path: Path) -> None:
