@@ -28,15 +28,15 @@ def uncollected() -> Iterator[None]:
 
 def compile_for(entry: Callable[..., Any], *arguments: Any) -> None:
     """Compile an entry for arguments of these types, or load it, if that was not done before."""
-    compiler: Any = entry
-    if hasattr(compiler, "signatures") and not compiler.signatures:  # plain Python has none; an entry has one
+    if not is_compiled(entry):
+        compiler: Any = entry
         with uncollected():
             compiler.compile(tuple(compiler.typeof_pyval(value) for value in arguments))
 
 
 def is_compiled(entry: Callable[..., Any]) -> bool:
-    """Whether an entry has its code in this process."""
-    return bool(getattr(entry, "signatures", True))
+    """Whether an entry has its code in this process; plain Python needs none."""
+    return bool(getattr(entry, "overloads", True))
 
 
 def is_shared(entry: Callable[..., Any]) -> bool:

@@ -103,7 +103,7 @@ def _missing(function: Callable[..., Any], policies: Sequence[Policy]) -> list[P
     for policy in policies:
         if type(policy).__module__.startswith("belated.policies.") and type(policy) not in found:
             entry = entry_for(function, type(policy))
-            if is_shared(entry) and not is_compiled(entry) and not is_on_disk(entry):
+            if not is_compiled(entry) and is_shared(entry) and not is_on_disk(entry):
                 found[type(policy)] = policy
     return list(found.values())
 
