@@ -15,7 +15,7 @@ _one_at_a_time = threading.RLock()
 @contextmanager
 def uncollected() -> Iterator[None]:
     """A context without garbage collection, for compiling: numba makes millions of objects that live on, and looking
-    through them again and again took a quarter of the time."""
+    through them again and again took a seventh to a quarter of the time."""
     with _one_at_a_time:  # as the compiler itself
         collects = gc.isenabled()
         gc.disable()
