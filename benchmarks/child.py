@@ -19,11 +19,11 @@ def first() -> dict[str, object]:
 
 
 def cold() -> dict[str, object]:
-    """Compile all there is: every policy, few arms and many, delays with and without the reward."""
+    """Compile all there is, on all cores: every policy, few arms and many, delays with and without the reward."""
     policies = subject.everything()
     for delays in (None, subject.laws()["ByReward(table)"]):
-        subject.play(subject.problem(delays), policies, horizon=2 * TASK.delay, runs=2)
-    subject.play(subject.problem(arms=1000), policies, horizon=2 * TASK.delay, runs=2)
+        subject.play(subject.problem(delays), policies, horizon=2 * TASK.delay, runs=2, workers=None)
+    subject.play(subject.problem(arms=1000), policies, horizon=2 * TASK.delay, runs=2, workers=None)
     return {"policies": len(policies)}
 
 

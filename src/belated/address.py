@@ -21,6 +21,7 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from belated.compiling import uncollected
 from belated.kernel import JIT, cache_folder, kept_in
 
 NUMBERS = 6
@@ -39,7 +40,7 @@ def called_by_address(function: Callable[..., None]) -> Callable[[], int]:
 
     @cache
     def compiled() -> Any:  # kept: the code lives as long as this
-        with kept_in(cache_folder()) as kept:
+        with uncollected(), kept_in(cache_folder()) as kept:
             return _cfunc(signature, cache=kept, error_model="numpy", _nrt=False)(function)
 
     return lambda: int(compiled().address)

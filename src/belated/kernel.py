@@ -87,6 +87,13 @@ def entry(function: F) -> F:
     return _cached(function, cache_folder())
 
 
+def policy_entry(function: F, name: str) -> F:
+    """``entry`` for one of the package's policies. It has a folder of its own, because numba lists all code of a
+    function in one file: of two processes that add to it at the same time, one would be forgotten."""
+    folder = cache_folder()
+    return _cached(function, None if folder is None else folder / name)
+
+
 def private_entry(function: F, files: set[str], values: set[str]) -> F:
     """``entry`` whose cached code also depends on other files and on values (those of a user's own policy).
 

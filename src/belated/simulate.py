@@ -80,9 +80,10 @@ def simulate(
             f"problem is {problem!r}; give a Problem, or a function from a numpy.random.Generator to a Problem."
         )
     check_device(device)
-    plan = Plan(horizon, rounds_of(checkpoints, horizon), check_seed(seed), np.zeros(1, np.int64))
     runs = _whole("runs", runs, 2**31)
     threads = _whole("workers", workers, 4096) if workers is not None else available_cores()
+    rounds, stop = rounds_of(checkpoints, horizon), np.zeros(1, np.int64)
+    plan = Plan(horizon, rounds, check_seed(seed), stop, min(threads, available_cores()))
     first = problem if isinstance(problem, Problem) else _drawn(problem, plan.seed, 0)
     collector = Collector(problem, chosen, plan, runs, first.arms)
     started = time.perf_counter()

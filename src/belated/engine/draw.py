@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.engine.laws import BERNOULLI, BETA, BY_VALUE, CONSTANT, FIXED, SPLIT, SPREAD, Laws
+from belated.engine.laws import BERNOULLI, BETA, BY_CELL, BY_VALUE, CONSTANT, FIXED, SPLIT, SPREAD, Laws
 from belated.engine.quantile import quantile, quantiles
 from belated.kernel import inner, merged
 from belated.rng import uniform
@@ -21,6 +21,9 @@ _TINY = 2.0**-53
 """Half the distance of two neighbouring uniforms."""
 _FEW = 8
 """Tables up to this size are counted through instead of halved: nothing then depends on a branch."""
+_WIDE = 15
+"""One less than the draws that a loop in vector code makes at a time."""
+NONE = -1
 
 
 @inner
@@ -93,6 +96,10 @@ def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scr
     if laws.kind[row] < SPLIT:
         quantiles(laws, row, scratch.u, count, delays)
         return
+    special = _special_part(laws, row)
+    if special >= NONE:
+        _draw_parts(laws, row, special, rewards, count, delays, scratch)
+        return
     _find_rows(laws, row, rewards, count, scratch)
     # Which row a draw ends at cannot be guessed: fixed delays are written down for all, the others are listed.
     others: Any = 0
@@ -115,6 +122,48 @@ def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scr
     else:
         for other in range(others):
             delays[scratch.place[other]] = quantile(laws, scratch.row[other], scratch.u[other])
+
+
+@inner
+def _special_part(laws: Laws, row: Any) -> Any:
+    """Of a row that leads to few others by a table: the only one that is no fixed delay but a simple row, or NONE if
+    all are fixed, or less."""
+    size = laws.hi[row]
+    if laws.kind[row] == BY_CELL or size > _FEW:
+        return NONE - 1
+    special: Any = NONE
+    for part in range(size):
+        kind = laws.kind[laws.whole[np.int64(laws.a[row]) + part]]
+        if kind >= SPLIT or (kind != FIXED and special != NONE):
+            return NONE - 1
+        special = special if kind == FIXED else part
+    return special
+
+
+@inner
+def _draw_parts(laws: Laws, row: Any, special: Any, rewards: Any, count: Any, delays: Any, scratch: Any) -> None:
+    """The delays of a row with a :func:`_special_part`: all fixed ones are written down, then the others drawn."""
+    start = laws.lo[row]
+    rows = np.int64(laws.a[row])
+    is_split = laws.kind[row] == SPLIT
+    _count_below(laws.real, start, laws.hi[row], scratch.u if is_split else rewards, count, scratch.place)
+    for place in range(count):
+        delays[place] = laws.lo[laws.whole[rows + scratch.place[place]]]
+    if special == NONE:
+        return
+    others: Any = 0
+    for place in range(count):
+        other = scratch.place[place] == np.uint32(special)
+        scratch.place[others] = place
+        others += np.int64(other)
+    for other in range(others):
+        u = scratch.u[scratch.place[other]]
+        scratch.u[other] = _within(laws, start, special, u) if is_split else u
+    # The last few would not fill a vector: what is behind them is drawn as well, and not used.
+    found = np.uint32(laws.whole[rows + special])
+    quantiles(laws, found, scratch.u, min((others + _WIDE) & ~_WIDE, count), scratch.delay)
+    for other in range(others):
+        delays[scratch.place[other]] = scratch.delay[other]
 
 
 @merged
@@ -173,9 +222,14 @@ def _descend(laws: Laws, row: Any, reward: Any, u: Any) -> Any:
 @inner
 def _part_of(laws: Laws, start: Any, rows: Any, part: Any, u: Any) -> Any:
     """SPLIT: (row of a part, u within it); the table has P(an earlier part) of each part, then 1."""
+    return np.uint32(laws.whole[rows + part]), _within(laws, start, part, u)
+
+
+@inner
+def _within(laws: Laws, start: Any, part: Any, u: Any) -> Any:
+    """Where u is between the ends of its part, as a number between 0 and 1."""
     below = laws.real[start + part]
-    u = min(max((u - below) / (laws.real[start + part + 1] - below), _TINY), 1.0 - _TINY)
-    return np.uint32(laws.whole[rows + part]), u
+    return min(max((u - below) / (laws.real[start + part + 1] - below), _TINY), 1.0 - _TINY)
 
 
 @inner

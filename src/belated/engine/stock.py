@@ -58,9 +58,9 @@ def batch_bits(arms: int, horizon: int) -> int:
     return min(max((horizon // (WASTE * arms)).bit_length() - 1, 0), LARGEST)
 
 
-def allocate(laws: Laws, arms: int, horizon: int) -> tuple[Stock, Source]:
+def allocate(laws: Laws, arms: int, horizon: int, *, drawn: bool = True) -> tuple[Stock, Source]:
     """Room for batches as large as a run of this length makes worthwhile; the source must be kept as long as the
-    stock."""
+    stock. Where nothing is to be drawn, what draws is not compiled."""
     bits = batch_bits(arms, horizon)
     size = 1 << bits
     stored = np.zeros(arms * size), np.zeros(arms * size, np.int32), np.zeros(arms, np.int64)
@@ -72,7 +72,9 @@ def allocate(laws: Laws, arms: int, horizon: int) -> tuple[Stock, Source]:
         delay=np.zeros(size, np.int32),
     )
     source = Source(*stored, laws, scratch)
-    return Stock(bits, *stored, table_of(_refill_at(), *stored, *laws, *scratch) if JIT else source), source
+    if not JIT:
+        return Stock(bits, *stored, source), source
+    return Stock(bits, *stored, table_of(_refill_at() if drawn else 0, *stored, *laws, *scratch)), source
 
 
 @inner

@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from belated.compiling import compile_for
 from belated.errors import InvalidParameter
 from belated.forms import hooks
 from belated.forms.base import Policy
 from belated.forms.state import State, reset, view
-from belated.kernel import cache_folder, entry, inner, private_entry, private_folder
+from belated.kernel import cache_folder, entry, inner, policy_entry, private_entry, private_folder
 from belated.rng import run_key
 
-_shared = cache(entry)
 _one_at_a_time = threading.RLock()
 
 
 def entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
-    """``function`` compiled; that of a policy from outside the package has a cache that knows the policy's own
-    sources."""
+    """``function`` compiled for a policy alone; that of one from outside the package has a cache that knows the
+    policy's own sources."""
     with _one_at_a_time:
         return _entry_for(function, policy)
 
@@ -34,8 +34,7 @@ def entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..
 @cache
 def _entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
     if policy.__module__.startswith("belated.policies."):
-        shared: Callable[..., Any] = _shared(function)
-        return shared
+        return policy_entry(function, policy.__name__)
     return private_entry(function, *sources_of(policy))
 
 
@@ -196,7 +195,9 @@ def with_table(policy: Policy, arms: int, size: int) -> Any:
 @lru_cache(16)
 def _table(policy: Policy, arms: int, size: int) -> Any:
     table = np.zeros(size)
-    entry_for(fill, type(policy))(policy.parameters(arms), table)
+    compute, parameters = entry_for(fill, type(policy)), policy.parameters(arms)
+    compile_for(compute, parameters, table)
+    compute(parameters, table)
     return table
 
 
