@@ -25,7 +25,10 @@ from belated.policies import (
     OptimisticPessimisticElimination,
     OptimisticUCB,
     PatientBandits,
+    PendingUCB,
     PhasedElimination,
+    PrefixElimination,
+    PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
@@ -105,7 +108,8 @@ def twinned() -> list[Any]:
 def everything() -> list[Any]:
     """Return one of every policy."""
     others = [OptimisticUCB(), PatientBandits(alpha=0.5), ThompsonSampling(), UniformChoice()]
-    return [ucb(), *eliminations().values(), *others]
+    ours = [PrefixElimination(), PrefixUCB(), PendingUCB()]
+    return [ucb(), *eliminations().values(), *others, *ours]
 
 
 def play(setting: Any, policies: list[Any], **options: Any) -> Any:

@@ -77,8 +77,8 @@ CASES = (
 
 SILENCE = (
     "Until its answers come, an arm that is silent and best looks as one that is silent and bad: best-late-* and "
-    "one-very-late differ in nothing that a policy can see. Prefix-UCB goes on pulling it, Pending-UCB stops after four "
-    "times the longest delay of any arm. It would take a bound on the delays (`patience=`)."
+    "one-very-late differ in nothing that a policy can see. Prefix-UCB goes on pulling it, Pending-UCB stops after "
+    "four times the longest delay of any arm. It would take a bound on the delays (`patience=`)."
 )
 MIRROR = (
     "Its mirror image is among the rows: until the late answers come, nobody can tell them apart, and what wins here "
@@ -89,8 +89,8 @@ LUCK = (
     "the others have (pareto-rest-heavy, lost-of-the-rest, lost-unequally) that costs 5 to 30 times the best."
 )
 QUICK = (
-    "Some answers come early and tell all that there is, if delays do not depend on rewards. An interval that holds for "
-    "every law may not use that. It would take the assumption: Pending-UCB makes it."
+    "Some answers come early and tell all that there is, if delays do not depend on rewards. An interval that holds "
+    "for every law may not use that. It would take the assumption: Pending-UCB makes it."
 )
 CEILING = (
     "Near 1 a coin's bound is much narrower than the bracket's. It would take a bound that is sharp there and does not "
@@ -125,8 +125,8 @@ def which_policy_page(scores: Scores) -> str:
             "<!-- written by docs/scripts/which_policy.py from the scores that `make arena` leaves; do not edit -->",
             "",
             "Three questions about the answers decide it. The figures are those of `belated arena`: the regret of a "
-            "policy over the least regret of any policy in the same row, all with c = 1; a mean is geometric. Rows that "
-            "were held out while the policies were made stand by themselves.",
+            "policy over the least regret of any policy in the same row, all with c = 1; a mean is geometric. Rows "
+            "that were held out while the policies were made stand by themselves.",
             "",
             "1. **Is silence a failure after some time?** Advertisers hear of purchases, and never of their absence.",
             "2. **Can the answer's delay depend on the answer?** A sale is known later than a visit without one; a "
@@ -139,8 +139,8 @@ def which_policy_page(scores: Scores) -> str:
             f"{len(scores.rows)} rows, {len(scores.labels)} policies, {int(scores.runs.min()):,} to "
             f"{int(scores.runs.max()):,} runs of each; the standard error of a ratio is at most "
             f"{100 * float((scores.error / scores.ratio).max()):.0f} % of it. Made by `make arena`; `belated arena "
-            "--list` gives the reason of each row, and `belated arena --policy package.module:MyPolicy` enters a policy "
-            "of your own.",
+            "--list` gives the reason of each row, and `belated arena --policy package.module:MyPolicy` enters a "
+            "policy of your own.",
             "",
             "![Regret of every policy over the least of each row](images/arena.png)",
             "",

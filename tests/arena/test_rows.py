@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from belated import Problem, simulate
-from belated.arena import Row, entrants, rows
+from belated.arena import Row, rows
 from belated.arena.rows import KINDS
 from belated.engine.draws import Draws
 from belated.errors import ConfigurationError
@@ -23,7 +23,7 @@ ROWS = rows()
 MODULE = sys.modules["belated.arena.rows"]
 NEVER = 1.0 - 1e-12
 """A delay that does not come at this level is one that may never come: no law here has so thin a tail otherwise."""
-PULLS = 4000
+PULLS = 1000
 
 
 def named(row: Row) -> str:
@@ -98,7 +98,7 @@ def test_fixed_delays_and_numbers_of_arms_span_what_they_should() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=named)
 def test_what_a_row_says_of_its_delays_is_what_they_do(row: Row) -> None:
     drawn = problem(row)
-    lost = any(np.isinf(drawn.delay_quantile(arm, NEVER)) for arm in range(drawn.arms))
+    lost = any(drawn.delay_quantile(arm, NEVER) == math.inf for arm in range(drawn.arms))
     assert row.loses == lost
     assert row.depends == any(_depends(drawn, arm) for arm in {0, drawn.arms - 1})
     assert row.kind == ("lost" if lost else "reward-dependent" if row.depends else "independent")
@@ -106,9 +106,10 @@ def test_what_a_row_says_of_its_delays_is_what_they_do(row: Row) -> None:
 
 def _depends(drawn: Problem, arm: int) -> bool:
     """Whether delays of high and of low rewards differ, by what is drawn; the same draws every time."""
-    draws = Draws(drawn, 1_000_000, seed=3, run=0)
+    draws = Draws(drawn, horizon=1_000_000, seed=3, run=0)
     pairs = [draws.pull(arm, rank) for rank in range(PULLS)]
-    rewards, delays = (np.array(values, np.float64) for values in zip(*pairs, strict=True))
+    rewards = np.array([reward for reward, _ in pairs])
+    delays = np.array([np.inf if delay is None else delay for _, delay in pairs])
     high = rewards > np.median(rewards) if len(set(rewards)) > 2 else rewards == 1.0
     one, other = np.sort(delays[high]), np.sort(delays[~high])
     at = np.unique(delays)
@@ -124,7 +125,6 @@ def test_a_row_is_a_family_that_is_drawn_anew_or_says_that_it_is_none(row: Row) 
     assert (first != second) == ("uniform" in str(row.spec))
     assert first.arms == second.arms > 1
     assert np.count_nonzero(first.gaps) == first.arms - 1  # one arm is best
-    assert (first.longest_delay == second.longest_delay) or "repeat" in str(row.spec["delays"])
 
 
 def test_theorem_6_is_a_pair_that_nobody_can_tell_apart_before_the_late_answers_come() -> None:
@@ -164,7 +164,7 @@ def test_patterns_pick_rows_in_their_order_and_each_once() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "hint"),
-    [("fixed-501", "Did you mean 'fixed-500'?"), ("Fixed-500", "Did you mean 'fixed-500'?"), ("zzz*", "There are fix")],
+    [("pareto-07", "Did you mean 'pareto-0."), ("Fixed-500", "Did you mean 'fixed-500'?"), ("zzz*", "There are fix")],
 )
 def test_a_pattern_that_is_no_rows_name_is_refused_with_a_hint(pattern: str, hint: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
@@ -188,9 +188,3 @@ def test_a_row_with_a_mistake_is_refused_by_its_name(change: dict[str, Any], mes
     with pytest.raises(ConfigurationError) as caught:
         MODULE._row("odd", good | change)
     assert message in str(caught.value)
-
-
-def test_a_row_can_be_played_for_fewer_rounds() -> None:
-    short = replace(ROWS[0], horizon=50)
-    assert (short.horizon, short.name, short.problem is not None) == (50, ROWS[0].name, True)
-    assert len(entrants()) > 2

@@ -99,5 +99,7 @@ FORMS = ((1.0, 0.1), (1.5, 0.2), (6.0, 0.3), (1.02, 0.1))
 @pytest.mark.parametrize("regrets", [[0.0, 0.0], [0.0, 3.0]])
 def test_a_policy_without_regret_is_refused_and_named(row: Callable[..., Row], regrets: list[float]) -> None:
     final = np.array([[regret] * 4 for regret in regrets])
-    with pytest.raises(InvalidParameter, match=r"row 'one': the regret of A( and of B)? is 0, .*; give arms that differ"):
+    with pytest.raises(
+        InvalidParameter, match=r"row 'one': the regret of A( and of B)? is 0, .*; give arms that differ"
+    ):
         Scores.of(row("one"), ["A", "B"], final)

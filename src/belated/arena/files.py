@@ -76,7 +76,7 @@ def _csv(scores: Scores) -> str:
     """A tidy table: one line a row and policy."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow("row kind held horizon runs policy regret stderr ratio ratio_stderr".split())
+    lines.writerow(["row", "kind", "held", "horizon", "runs", "policy", "regret", "stderr", "ratio", "ratio_stderr"])
     ratio = scores.ratio
     for i, row in enumerate(scores.rows):
         for j, label in enumerate(scores.labels):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 import matplotlib
 import numpy as np
@@ -27,6 +28,8 @@ _HELD = "◦"
 """Behind the names of rows that were held out."""
 _TILE = 0.27
 """The height of a tile in inches."""
+_LETTERS = 15
+"""Of the text below, in an inch."""
 
 
 def heat_map(scores: Scores) -> Figure:
@@ -60,12 +63,11 @@ def heat_map(scores: Scores) -> Figure:
             else:
                 axes.set_xticks([])
         held = f" {_HELD} held out while policies were made." if any(row.held for row in scores.rows) else ""
-        figure.supxlabel(
+        told = (
             f"Regret over the least regret of the row; {_count(scores)} runs a row, the same rewards and delays for "
-            f"all policies.{held}",
-            fontsize=8,
-            color="#555555",
+            f"all policies.{held}"
         )
+        figure.supxlabel(textwrap.fill(told, int(_LETTERS * size[0])), fontsize=8, color="#555555")
     return figure
 
 

@@ -68,6 +68,9 @@ def play(
         raise InvalidParameter("rows is empty; give at least one row, such as rows(['fixed-*']).")
     if len(policies) < 2:
         raise InvalidParameter(f"policies has {len(policies)}; give at least two, as they are compared.")
+    for place, policy in enumerate(policies):
+        if not isinstance(policy, Policy):
+            raise InvalidParameter(f"policies[{place}] is {policy!r}; give a policy, such as UCB(confidence=1.0).")
     if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 2):
         raise InvalidParameter(f"runs is {runs!r}; give a whole number >= 2, or leave it out: as many as are needed.")
     check_device(device)

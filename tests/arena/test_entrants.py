@@ -1,0 +1,142 @@
+"""Who enters: every policy, and a user's own, each under a label that nobody else has."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from belated.arena import Row, entrants, play
+from belated.arena.entrants import labels_of
+from belated.errors import BelatedError, ConfigurationError, InvalidParameter, UnknownName
+from belated.forms.base import POLICIES
+from belated.policies import UCB, PrefixUCB, ThompsonSampling
+
+OWN = """\
+from belated.forms.base import Policy, policy
+from belated.policies import UCB
+
+
+@policy
+class Mine(UCB):
+    label = "Mine"
+
+
+@policy
+class Copied(UCB):
+    pass
+
+
+@policy
+class Half(Policy):
+    label = "Half"
+
+
+class Undecorated(UCB):
+    label = "Undecorated"
+
+
+class NoPolicy:
+    pass
+
+
+def function():
+    pass
+"""
+_number = itertools.count()
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a module with policies of a user's own."""
+    name = f"rules_of_a_user_{next(_number)}"
+    (tmp_path / f"{name}.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield name
+    sys.modules.pop(name, None)
+
+
+def test_every_policy_enters_with_c_1() -> None:
+    found = entrants()
+    assert {type(policy) for policy in found} == set(POLICIES.values())
+    assert all(getattr(policy, "confidence", 1.0) == 1.0 for policy in found)
+    assert len(set(found)) == len(found)
+    labels = labels_of(found)
+    assert len(set(labels)) == len(labels)
+    assert {"UCB", "SE", "OPSE", "Thompson", "Prefix-UCB", "Prefix-UCB spread", "Pending-UCB"} <= set(labels)
+
+
+def test_policies_are_named_by_class_by_label_or_as_the_tables_have_them() -> None:
+    assert entrants(["UCB"]) == [UCB(confidence=1.0)]
+    assert entrants(["Thompson"]) == entrants(["ThompsonSampling"]) == [ThompsonSampling()]
+    both = [PrefixUCB(confidence=1.0), PrefixUCB(confidence=1.0, spread=True)]
+    assert entrants(["PrefixUCB"]) == entrants(["Prefix-UCB"]) == both
+    assert entrants(["Prefix-UCB spread"]) == both[1:]
+    assert entrants(["SE", "UCB", "SE"]) == entrants(["SE", "UCB"])  # once, in the order given
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("UBC", " Did you mean 'UCB'?"), ("ucb", " Did you mean 'UCB'?"), ("x", "")]
+)
+def test_a_name_that_is_no_policys_is_refused(name: str, hint: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        entrants(["UCB", name])
+    assert f"policies is {name!r}, which is no policy.{hint} There are " in str(caught.value)
+    assert "--policy package.module:MyPolicy" in str(caught.value)
+
+
+def test_a_policy_of_ones_own_enters_beside_the_others(own: str) -> None:
+    alone = entrants(["UCB"], [f"{own}:Mine"])
+    assert [(type(policy).__name__, getattr(policy, "confidence", None)) for policy in alone] == [
+        ("UCB", 1.0),
+        ("Mine", 1.0),
+    ]
+    everybody = entrants(own=[f"{own}:Mine"])
+    assert everybody[:-1] == entrants()
+    assert type(everybody[-1]) is type(alone[-1])
+
+
+def test_one_that_has_the_label_of_another_is_told_apart(own: str, row: Callable[..., Row]) -> None:
+    policies = entrants(["UCB", "SE"], [f"{own}:Copied"])
+    scores = play([row("one")], policies, runs=4)
+    assert scores.labels == ("UCB", "SE", "UCB (Copied)")
+    assert scores.regret[0, 0] == scores.regret[0, 2] != scores.regret[0, 1]
+
+
+def test_labels_tell_apart_what_differs_and_number_what_does_not() -> None:
+    one, wide, other = UCB(confidence=1.0), UCB(confidence=2.5), UCB()
+    assert labels_of([one, wide, other]) == ("UCB confidence=1", "UCB confidence=2.5", "UCB")
+    assert labels_of([one, ThompsonSampling(), one]) == ("UCB #1", "Thompson", "UCB #2")
+    assert labels_of([one, UCB(confidence=1.0, horizon=500)]) == ("UCB", "UCB horizon=500")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("nothing_there:Mine", UnknownName, "'nothing_there:Mine' cannot be imported as a policy"),
+        ("{}:Theirs", UnknownName, "Theirs' cannot be imported as a policy"),
+        ("{}:function", UnknownName, "is no class, so no policy"),
+        ("{}:NoPolicy", ConfigurationError, "which is no policy; give a class made with @policy"),
+        ("{}:Half", ConfigurationError, "which has no choose, constants, lower, upper; give a class"),
+        ("Mine", UnknownName, "'Mine' is no policy"),
+    ],
+)
+def test_what_cannot_enter_is_refused(own: str, name: str, kind: type[BelatedError], message: str) -> None:
+    with pytest.raises(kind) as caught:
+        entrants(own=[name.format(own)])
+    assert message in str(caught.value)
+
+
+def test_one_that_needs_a_parameter_is_refused() -> None:
+    given = POLICIES["PatientBandits"]
+    module = sys.modules["belated.arena.entrants"]
+    with pytest.raises(ConfigurationError, match="'mine:P', which needs alpha; give a class"):
+        list(module._forms("mine:P", given))
+
+
+def test_one_that_is_not_registered_is_refused_when_it_plays(own: str, row: Callable[..., Row]) -> None:
+    with pytest.raises(InvalidParameter, match="Undecorated is not registered; write @policy"):
+        play([row("one")], entrants(["UCB"], [f"{own}:Undecorated"]), runs=2)
