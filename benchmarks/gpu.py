@@ -17,6 +17,8 @@ import numpy as np
 
 import subject
 from belated import simulate
+from belated.arena import entrants, play
+from belated.arena import rows as arena_rows
 from belated.engine.cuda import device
 from belated.engine.encode import board
 from belated.engine.launch import call, finish, start
@@ -89,6 +91,11 @@ def paper(folder: Path) -> float:
     return best(work, repeats=2)
 
 
+def arena() -> float:
+    """Return the seconds of the whole arena, once all is compiled."""
+    return best(lambda: play(arena_rows(), entrants(), device="cuda"), repeats=1)
+
+
 def main(folder: str) -> None:
     """Measure and write."""
     rows = []
@@ -109,6 +116,7 @@ def main(folder: str) -> None:
     for horizon in (TASK.horizon, LONG):
         add(f"UCB through simulate, T = {horizon:,}", through_simulate(subject.ucb(), horizon), "rounds/s", 0.0)
     add("belated reproduce --device cuda, all of the paper with its report", paper(Path(folder)), "s", 10.0)
+    add("belated arena --device cuda, all rows, all policies", arena(), "s", 0.0)
     name = device().get_current_device().name
     text = name.decode() if isinstance(name, bytes) else str(name)
     machine = f"one {text}, Python {platform.python_version()}, numpy {np.__version__}"

@@ -68,6 +68,9 @@ def heat_map(scores: Scores) -> Figure:
             f"all policies.{held}"
         )
         figure.supxlabel(textwrap.fill(told, int(_LETTERS * size[0])), fontsize=8, color="#555555")
+        layout = figure.get_layout_engine()
+        if layout is not None:
+            layout.execute(figure)  # and again when it is drawn: names at the edge move as tiles grow narrower
     return figure
 
 

@@ -228,12 +228,13 @@ ARENA = _help(
         "belated arena --policy mine.rules:MyPolicy   one of your own enters too",
         "belated arena --list                         the rows, with their reasons",
     ),
-    "A row is a family of problems. Within a row all policies meet the same rewards\n"
-    "and delays, run by run, and each has its ratio to the row's least regret. Rows are\n"
-    "played until each ratio's standard error is at most 5 % of it. Every policy that has\n"
-    "a confidence has c = 1.",
-    "In the folder: arena.png and arena.svg (the picture), arena.md (tables: geometric\n"
-    "means by kind of row, worst rows, and every ratio), ratios.csv, scores.json. Ctrl-C\n"
-    "keeps the rows that are finished.",
+    "A row is a family of problems. Within a row all policies meet the same\n"
+    "rewards and delays, run by run, and each has its ratio to the row's least\n"
+    "regret. Rows are played until each ratio's standard error is at most 5 % of\n"
+    "it. Every policy that has a confidence has c = 1.",
+    "In the folder: arena.png and arena.svg (the picture), arena.md (tables:\n"
+    "geometric means by kind of row, with the rows held out by themselves, worst\n"
+    "rows, and every ratio), ratios.csv, scores.json. Ctrl-C keeps the rows that\n"
+    "are finished.",
     EXITS,
 )

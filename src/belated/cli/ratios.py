@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -10,8 +12,10 @@ from belated.arena.scores import HIGH, Scores
 
 SHADES = ((1.0, "bold green"), (HIGH, ""), (2.0, "yellow"), (5.0, "dark_orange"), (float("inf"), "red"))
 """Up to which ratio a number has which style."""
-_NAME, _NUMBER = 28, 8
-"""Characters of a row's name, and of a policy's column with its space."""
+_NUMBER = 8
+"""Characters of a policy's column with its space, at the least."""
+_WIDE, _NARROW = 110, 80
+"""From which width on a worst row stands in one line, and from which on it is told at all."""
 
 
 def shaded(ratio: float) -> Text:
@@ -26,13 +30,14 @@ def _table() -> Table:
 
 def ratios(scores: Scores, width: int) -> Table | None:
     """One line a row, one column a policy; None where there is no room for it."""
-    if _NAME + _NUMBER * len(scores.labels) > width:
+    room = (width - max(len(row.name) for row in scores.rows) - 3) // len(scores.labels)
+    if room < _NUMBER:
         return None
     table = _table()
     table.add_column("row", no_wrap=True)
     labels = scores.ranked()
     for label in labels:
-        table.add_column(label, justify="right", overflow="fold", max_width=_NUMBER - 1)
+        table.add_column("\n".join(wrap(label, room - 1)), justify="right", no_wrap=True)
     order = [scores.labels.index(label) for label in labels]
     for kind in scores.kinds:
         part = scores.of_kind(kind)
@@ -40,6 +45,11 @@ def ratios(scores: Scores, width: int) -> Table | None:
         for row, values in zip(part.rows, part.ratio, strict=True):
             table.add_row(Text(f"  {row.name}"), *(shaded(float(values[place])) for place in order))
     return table
+
+
+def _broken(kind: str) -> str:
+    """The name of a kind of row in two lines."""
+    return {"independent": "indepen-\ndent", "reward-dependent": "reward-\ndependent"}.get(kind, kind)
 
 
 def standings(scores: Scores, width: int) -> Table:
@@ -50,14 +60,14 @@ def standings(scores: Scores, width: int) -> Table:
     table.add_column("all", justify="right", no_wrap=True)
     several = len(scores.kinds) > 1
     for kind in scores.kinds if several else []:
-        table.add_column(kind.replace("-", "-\n"), justify="right", no_wrap=True)
+        table.add_column(_broken(kind) if width < _WIDE else kind, justify="right", no_wrap=True)
     held = scores.among(lambda row: row.held)
     apart = 0 < len(held.rows) < len(scores.rows)
     if apart:
         table.add_column("held\nout", justify="right", no_wrap=True)
     table.add_column(f"above\n{HIGH:g}", justify="right", no_wrap=True)
-    if width >= 72:
-        table.add_column("worst row", overflow="fold")
+    if width >= _NARROW:
+        table.add_column("worst row", no_wrap=True)
     for label in scores.ranked():
         cells = [shaded(scores.geometric_mean(label))]
         if several:
@@ -65,8 +75,10 @@ def standings(scores: Scores, width: int) -> Table:
         if apart:
             cells.append(shaded(held.geometric_mean(label)))
         cells.append(Text(str(len(scores.above(label)))))
-        if width >= 72:
+        if width >= _NARROW:
             name, ratio = scores.worst(label)
-            cells.append(Text.assemble(shaded(ratio), f" {name}"))
+            shown = shaded(ratio)
+            lines = [name] if width >= _WIDE else wrap(name, 12)  # at hyphens
+            cells.append(Text.assemble(shown, " ", f"\n{' ' * (len(shown) + 1)}".join(lines)))
         table.add_row(label, *cells)
     return table

@@ -1,0 +1,270 @@
+"""``belated arena``: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from belated import simulate
+from belated.arena import Scores, entrants, play
+from belated.arena import rows as find
+from belated.arena.files import read, to_dict
+from belated.errors import Interrupted
+from terminal import Watched
+
+MODULE: Any = sys.modules["belated.arena.play"]
+FILES = ["arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
+ROWS = "fixed-0,fixed-50,bias-1000,one-never,conversions-without-deadline"
+OWN = """\
+from belated.forms.base import policy
+from belated.policies import UCB
+
+
+@policy
+class {name}(UCB):
+    label = "{label}"
+"""
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of 300 rounds, whatever their horizon."""
+
+    def play_little(problem: Any, policies: Any, **given: Any) -> Any:
+        return simulate(problem, policies, **given | {"horizon": 300})
+
+    monkeypatch.setattr(MODULE, "simulate", play_little)
+
+
+@pytest.fixture
+def path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is put on the path for imports is taken off again."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def made(folder: str = "out/arena") -> Scores:
+    assert sorted(path.name for path in Path(folder).iterdir()) == FILES
+    return read(Path(folder) / "scores.json")
+
+
+def standings(text: str) -> dict[str, list[str]]:
+    """What is said of each policy, by its label."""
+    lines = text[text.index("policy ") :].split("Regret over", maxsplit=1)[0].splitlines()[2:]
+    return {line.split("  ", 1)[0]: line.split()[1:] for line in lines if line and line[0] != " "}
+
+
+def test_the_files_hold_what_the_arena_gives(call: Callable[..., Any]) -> None:
+    given = ("--rows", "fixed-0,bias-1000", "--policies", "UCB,SE", "--runs", 2, "--seed", 7, "--out", "made")
+    result = call("arena", *given)
+    assert result.exit_code == 0, result.output
+    scores = made("made")
+    direct = play(find(["fixed-0", "bias-1000"]), entrants(["UCB", "SE"]), runs=2, seed=7)
+    assert to_dict(scores) == to_dict(direct)
+    assert "wrote made: arena.md, arena.png, arena.svg, ratios.csv, scores.json" in result.stdout
+    assert "4 runs of each policy in " in result.stdout
+    before = {path.name: path.read_bytes() for path in Path("made").iterdir()}
+    assert call("arena", *given, "--workers", 1).exit_code == 0
+    assert {path.name: path.read_bytes() for path in Path("made").iterdir()} == before
+
+
+@pytest.mark.usefixtures("short")
+def test_the_table_and_the_standings_are_those_of_the_scores(
+    call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "170")
+    text = call("arena", "--rows", ROWS, "--policies", "UCB,SE,PrefixUCB,Thompson", "--runs", 3).stdout
+    scores = made()
+    ranked = scores.ranked()
+    for row, ratios in zip(scores.rows, scores.ratio, strict=True):
+        line = next(line for line in text.splitlines() if line.startswith(f"  {row.name} "))
+        expected = [float(ratios[scores.labels.index(label)]) for label in ranked]
+        assert [float(cell) for cell in line.split()[1:]] == pytest.approx(expected, abs=0.0501, rel=0.005)
+    held = scores.among(lambda row: row.held)
+    assert (len(held.rows), len(scores.rows)) == (1, 5)
+    found = standings(text)
+    assert list(found) == ranked
+    for label, cells in found.items():
+        name, ratio = scores.worst(label)
+        parts = (scores, *(scores.of_kind(kind) for kind in scores.kinds), held)
+        expected = [*(part.geometric_mean(label) for part in parts), len(scores.above(label)), ratio]
+        numbers = cells[-len(expected) - 1 : -1]
+        assert [float(cell) for cell in numbers] == pytest.approx(expected, abs=0.0501, rel=0.005)
+        assert cells[-1] == name
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("width", [50, 72, 80, 100, 110, 140, 170])
+def test_no_line_is_wider_than_the_terminal(
+    call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = call("arena", "--rows", ROWS, "--runs", 2).stdout
+    lines = [line for line in text.splitlines() if not line.startswith("wrote ")]  # that one can be copied
+    assert max(map(len, lines)) <= width
+    assert "…" not in text
+    labels = made().labels
+    assert len(labels) >= 12
+    plain = re.sub(r"\s+", "", text)
+    assert all(label.replace(" ", "") in plain for label in labels) or width < 100  # broken
+    assert ("  fixed-0 " in text) == (width >= 140)
+    assert ("worst row" in text) == (width >= 80)
+    assert "held" in text
+
+
+@pytest.mark.usefixtures("short")
+def test_names_come_with_commas_or_one_by_one(call: Callable[..., Any]) -> None:
+    for given in (
+        ("--rows", "fixed-0,one-*", "--policies", "UCB,Thompson"),
+        ("--rows", "fixed-0", "--rows", "one-*", "--policies", "UCB", "--policies", "Thompson"),
+    ):
+        assert call("arena", *given, "--runs", 2, "--quiet").output == ""
+        scores = made()
+        assert [row.name for row in scores.rows] == ["fixed-0", "one-very-late", "one-never"]
+        assert scores.labels == ("UCB", "Thompson")
+
+
+def test_the_list_tells_every_row_with_its_reason_and_plays_nothing(call: Callable[..., Any]) -> None:
+    result = call("arena", "--list")
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    for kind in ("independent", "reward-dependent", "lost"):
+        assert f"\n{kind}\n" in result.stdout
+    words = " ".join(result.stdout.split())
+    for row in find():
+        assert f"{row.name} {row.reason}{' (held out)' if row.held else ''}" in words
+    assert not Path("out").exists()
+    some = call("arena", "--list", "--rows", "pareto-*").stdout
+    assert ("pareto-1" in some, "fixed-0" in some, "\nlost\n" in some) == (True, False, False)
+
+
+# ---- a policy of one's own ----
+
+
+@pytest.mark.usefixtures("short", "path")
+def test_a_policy_in_the_current_folder_enters(call: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "own_rules_here").mkdir()
+    (tmp_path / "own_rules_here" / "best.py").write_text(OWN.format(name="Mine", label="Mine"))
+    own = "own_rules_here.best:Mine"
+    result = call("arena", "--rows", "fixed-0", "--policies", "SE", "--policy", own, "--runs", 2)
+    assert result.exit_code == 0, result.output
+    assert made().labels == ("SE", "Mine")
+    assert list(standings(result.stdout)) == made().ranked()
+    assert call("arena", "--rows", "fixed-0", "--policy", own, "--runs", 2, "-q").exit_code == 0
+    assert made().labels[-1] == "Mine"
+    assert len(made().labels) == len(entrants()) + 1
+
+
+@pytest.mark.usefixtures("short", "path")
+def test_one_with_the_label_of_another_is_told_apart(call: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "own_rules_alike.py").write_text(OWN.format(name="Copied", label="SE"))
+    result = call("arena", "--rows", "fixed-0", "--policies", "SE", "--policy", "own_rules_alike:Copied", "--runs", 2)
+    assert result.exit_code == 0, result.output
+    scores = made()
+    assert scores.labels == ("SE", "SE (Copied)")
+    assert scores.regret[0, 0] != scores.regret[0, 1]
+    assert list(standings(result.stdout)) == scores.ranked()
+
+
+# ---- mistakes ----
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--rows", "fixt-0"), "error: rows is 'fixt-0', which is no row's name. Did you mean 'fixed-0'? There are"),
+        (("--policies", "UCB,Tompson"), "policies is 'Tompson', which is no policy. Did you mean 'ThompsonSampling'?"),
+        (("--policies", "UCB"), "error: policies has 1; give at least two"),
+        (
+            ("--policy", "nowhere:Mine"),
+            "error: 'nowhere:Mine' cannot be imported as a policy: No module named 'nowhere'",
+        ),
+        (("--policy", "json:JSONDecoder"), "which is no policy; give a class made with @policy"),
+        (("--runs", "1"), "error: runs is 1; give a whole number >= 2, or leave it out"),
+        (("--runs", "-5"), "error: runs is -5; give"),
+        (("--device", "nonsense"), "error: device is 'nonsense'; give 'cpu' or 'cuda'."),
+        (("--seed", "-1"), "error: seed is -1; give a whole number >= 0"),
+        (("--out", "file"), "out is 'file', which is a file; give a folder."),
+    ],
+)
+def test_mistakes_end_with_a_message_and_leave_nothing(
+    call: Callable[..., Any], given: tuple[str, ...], message: str
+) -> None:
+    Path("file").write_text("")
+    result = call("arena", *given)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert [path.name for path in Path().rglob("*") if path.is_file()] == ["file"]
+    assert not Path("out/arena").exists()
+
+
+def test_help_tells_what_is_written(call: Callable[..., Any]) -> None:
+    result = call("arena", "--help")
+    assert result.exit_code == 0
+    assert max(map(len, result.output.splitlines())) <= 80
+    assert all(name in result.output for name in FILES)
+    assert "out/arena" in result.output
+    from rich.text import Text
+
+    from belated.cli import helps
+
+    assert max(map(len, Text.from_markup(helps.ARENA).plain.splitlines())) <= 78
+    for line in re.findall(r"^ +belated arena (.*?)(?:  .*)?$", result.output, re.MULTILINE):
+        assert all(f"{word} " in result.output for word in line.split() if word.startswith("--")), line
+
+
+# ---- Ctrl-C ----
+
+
+def stop_in(name: str) -> Callable[..., Any]:
+    """In place of simulate: Ctrl-C in the row of this name."""
+    problem = find([name])[0].spec
+
+    def play_or_stop(family: Any, policies: Any, **given: Any) -> Any:
+        if getattr(family, "data", None) == problem:
+            raise Interrupted("interrupted before a run was finished.", None)
+        return simulate(family, policies, **given | {"horizon": 300})
+
+    return play_or_stop
+
+
+def test_an_interruption_writes_the_finished_rows(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "simulate", stop_in("fixed-200"))
+    result = call("arena", "--rows", "fixed-*", "--policies", "UCB,SE", "--runs", 2)
+    assert result.exit_code == 130
+    assert re.search(r"interrupted after 2 of \d+ rows\. They are in out/arena\.", result.stderr)
+    assert [row.name for row in made().rows] == ["fixed-0", "fixed-50"]
+    assert set(pandas.read_csv("out/arena/ratios.csv")["row"]) == {"fixed-0", "fixed-50"}
+    assert list(standings(result.stdout)) == made().ranked()
+
+
+def test_an_interruption_before_the_first_row_leaves_nothing(
+    call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "simulate", stop_in("fixed-0"))
+    result = call("arena", "--rows", "fixed-*", "--policies", "UCB,SE", "--runs", 2)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert re.fullmatch(r"interrupted after 0 of \d+ rows\.\n", result.stderr)
+    assert not Path("out/arena").exists()
+
+
+def test_ctrl_c_on_a_terminal_keeps_the_finished_rows(environment: dict[str, str]) -> None:
+    given = ["arena", "--rows", "fixed-*", "--policies", "UCB,SE", "--runs", "400"]
+    watched = Watched(given, environment)
+    watched.wait_for(lambda seen: re.search(r"3/\d+ fixed-200, 400 runs.*rounds/s", seen) is not None)
+    status, output = watched.interrupt(2)
+    assert status == 130, watched.seen
+    assert "Traceback" not in watched.seen
+    found = re.search(r"interrupted after (\d+) of \d+ rows\. They are in out/arena\.", watched.seen)
+    assert found is not None, watched.seen
+    scores = made()
+    assert len(scores.rows) == int(found[1]) >= 2
+    assert scores.runs.tolist() == [400] * len(scores.rows)
+    assert "wrote out/arena: " in output

@@ -1,0 +1,132 @@
+"""The page that says which policy to take is made from the scores beside it, and these are of the rows there are."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from types import ModuleType
+
+import numpy as np
+import pytest
+from pages import ROOT
+
+from belated.arena import Row, Scores, entrants, rows
+from belated.arena.entrants import labels_of
+from belated.arena.files import read
+from belated.arena.play import PRECISION
+
+SCRIPTS = ROOT / "docs" / "scripts"
+FILE, PAGE, PICTURE = SCRIPTS / "arena.json", ROOT / "docs" / "which-policy.md", ROOT / "docs" / "images" / "arena.png"
+OTHERS = 3.0
+"""The ratio of all that is not told in a test."""
+
+
+@pytest.fixture(scope="module")
+def script() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(SCRIPTS))
+    import which_policy  # type: ignore[import-not-found]
+
+    yield which_policy
+    sys.path.remove(str(SCRIPTS))
+
+
+def scores_with(ratio: Callable[[Row, str], float]) -> Scores:
+    """Scores of all rows and policies; Uniform has the least regret, so that the ratios are those told."""
+    found, labels = tuple(rows()), labels_of(entrants())
+    regret = np.array([[10.0 if label == "Uniform" else 10.0 * ratio(row, label) for label in labels] for row in found])
+    return Scores(found, labels, regret, regret / 50.0, regret / 1000.0, np.full(len(found), 60))
+
+
+# ---- as it is ----
+
+
+def test_the_page_is_made_from_the_scores(script: ModuleType) -> None:
+    assert PAGE.read_text(encoding="utf-8") == script.which_policy_page(read(FILE)), "run make arena"
+
+
+def test_the_scores_are_of_the_rows_and_the_policies_that_there_are() -> None:
+    scores = read(FILE)
+    assert [asdict(row) for row in scores.rows] == [asdict(row) for row in rows()], "run make arena"
+    assert scores.labels == labels_of(entrants()), "run make arena"
+    assert float((scores.error / scores.ratio).max()) <= PRECISION
+
+
+def test_the_page_is_in_the_navigation_and_its_picture_is_there() -> None:
+    assert re.search(r"^  - (.*: )?which-policy\.md$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert PICTURE.read_bytes().startswith(b"\x89PNG")
+    assert f"images/{PICTURE.name}" in PAGE.read_text(encoding="utf-8")
+
+
+# ---- what it says of made-up scores ----
+
+
+def cells(page: str, title: str) -> dict[str, list[str]]:
+    """The first table below a title, by its first column."""
+    lines = page.split(f"## {title}\n")[1].split("\n## ", maxsplit=1)[0].splitlines()
+    table = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return {name: rest for name, *rest in table[2:]}
+
+
+def test_every_case_has_the_figures_of_its_rows(script: ModuleType) -> None:
+    def ratio(row: Row, label: str) -> float:
+        return (2.0 if row.held else 8.0) if label == "UCB" else OTHERS
+
+    scores = scores_with(ratio)
+    page = script.which_policy_page(scores)
+    assert len(script.CASES) == 4
+    for case in script.CASES:
+        part = [row for row in scores.rows if case.rows(row)]
+        held = sum(row.held for row in part)
+        table = cells(page, case.title)
+        assert list(table) == list(script.SHOWN)
+        assert case.policy in table
+        mean = 2.0 ** (held / len(part)) * 8.0 ** (1.0 - held / len(part))
+        worst = next(row.name for row in part if not row.held)
+        assert table["UCB"] == [f"{mean:.2f}", "8.00", "2.00" if held else "", f"8.00 ({worst})"]
+        assert table["OPSE"][0] == "3.00"
+        assert case.risk in page
+        assert case.why in page
+
+
+def test_every_row_belongs_to_a_case(script: ModuleType) -> None:
+    for row in rows():
+        assert any(case.rows(row) for case in script.CASES), row.name
+
+
+def test_targets_that_are_missed_are_told_with_the_reason(script: ModuleType) -> None:
+    bad = {"best-late-2000": 1.6, "half-at-once": 2.5, "one-never": 9.0}
+
+    def ratio(row: Row, label: str) -> float:
+        return bad.get(row.name, 1.5) if label in (script.SPREAD, script.PENDING) else OTHERS
+
+    page = script.which_policy_page(scores_with(ratio))
+    aimed = page.split("## What was aimed at\n")[1]
+    table = cells(page, "What was aimed at")
+    count = sum(not row.loses for row in rows())
+    assert table[script.SPREAD][-1] == f"2 of {count}"  # 1.5 is not above 1.5, and one-never loses answers
+    assert table[script.PREFIX][-1] == f"{count} of {count}"
+    assert table[script.PENDING][-1] == f"3 of {sum(not row.depends for row in rows())}"
+    silence = aimed.split(script.SILENCE)[1].split("\n\n")[1].splitlines()
+    assert f"- {script.SPREAD}: best-late-2000 1.60" in silence
+    assert f"- {script.PENDING}: best-late-2000 1.60, one-never 9.00" in silence
+    quick = aimed.split(script.QUICK)[1].split("\n\n")[1].splitlines()
+    assert f"- {script.SPREAD}: half-at-once 2.50" in quick
+
+
+def test_reasons_and_names_are_of_rows_and_policies_that_there_are(script: ModuleType) -> None:
+    names = {row.name for row in rows()}
+    assert set(script.REASONS) <= names
+    assert {*script.SHOWN, script.ELIMINATION} <= set(labels_of(entrants()))
+    told = [script.SILENCE, script.MIRROR, script.LUCK, script.QUICK, script.CEILING]
+    for word in re.findall(r"\b[a-z]+(?:-[a-z0-9*]+)+", " ".join(told)):
+        assert any(re.fullmatch(word.replace("*", ".*"), name) for name in names), word
+
+
+def test_figure_4_compares_the_two_eliminations(script: ModuleType) -> None:
+    def ratio(row: Row, label: str) -> float:
+        return {script.ELIMINATION: 2.0, "OPSE": 13.0}.get(label, OTHERS)
+
+    page = script.which_policy_page(scores_with(ratio))
+    assert "(bias-5000): Prefix-SE 20, OPSE 130, 6.5 times as much; at least 4 was aimed at." in page
