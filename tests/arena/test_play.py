@@ -111,11 +111,11 @@ def test_fewer_runs_than_are_needed_are_played_if_they_are_asked_for(row: Make, 
     assert known(played[0].final) > PRECISION
 
 
-def pretending(noise: float, batches: list[int]) -> Callable[..., Any]:
-    """In place of simulate: regrets of 100 and 200, each run off by a factor of its own."""
+def pretending(noise: float, batches: list[tuple[int, int]]) -> Callable[..., Any]:
+    """In place of simulate: regrets of 100 and 200, each run off by a factor of its own; (runs, seed) are noted."""
 
     def draw(problem: Any, policies: Any, *, runs: int, seed: int, **more: Any) -> Any:
-        batches.append(runs)
+        batches.append((runs, seed))
         factors = np.exp(np.random.default_rng(seed).normal(0.0, noise, (len(policies), runs)))
         return SimpleNamespace(final=np.array([[100.0], [200.0]]) * factors)
 
@@ -123,27 +123,29 @@ def pretending(noise: float, batches: list[int]) -> Callable[..., Any]:
 
 
 def test_what_can_not_be_known_is_given_up_at_the_most(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches: list[int] = []
+    batches: list[tuple[int, int]] = []
     monkeypatch.setattr(MODULE, "simulate", pretending(2.5, batches))
+    monkeypatch.setattr(MODULE, "MOST", 10_000)
     scores = play([row("one")], POLICIES[:2])
-    assert scores.runs.tolist() == [MOST] == [sum(batches)]
-    totals = np.cumsum(batches)
+    totals = np.cumsum([runs for runs, _ in batches])
+    assert scores.runs.tolist() == [10_000] == [totals[-1]]
     assert totals[0] == FIRST
+    assert len({seed for _, seed in batches}) == len(batches) > 3
     assert np.all(totals[1:-1] == 4 * totals[:-2])  # four times as many at the most
     assert float((scores.error / scores.ratio).max()) > PRECISION
 
 
 def test_what_is_known_at_once_is_not_played_again(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches: list[int] = []
+    batches: list[tuple[int, int]] = []
     monkeypatch.setattr(MODULE, "simulate", pretending(0.1, batches))
-    assert play([row("one")], POLICIES[:2]).runs.tolist() == batches == [60]
+    assert play([row("one")], POLICIES[:2]).runs.tolist() == [runs for runs, _ in batches] == [FIRST]
 
 
 def test_not_many_more_runs_are_played_than_are_needed(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two independent policies of relative spread s need (1.414 s / 0.05)^2 runs."""
-    batches: list[int] = []
-    monkeypatch.setattr(MODULE, "simulate", pretending(0.5, batches))
-    spread = np.sqrt(np.exp(0.25) - 1.0)
+    batches: list[tuple[int, int]] = []
+    monkeypatch.setattr(MODULE, "simulate", pretending(0.56, batches))
+    spread = np.sqrt(np.exp(0.56**2) - 1.0)
     needed = 2.0 * (spread / PRECISION) ** 2
     assert 0.7 * needed < play([row("one")], POLICIES[:2]).runs[0] < 1.6 * needed
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
+import tomllib
 from collections import Counter
 from fnmatch import fnmatchcase
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 
 from belated import Problem, simulate
 from belated.arena import Row, rows
-from belated.arena.rows import KINDS
+from belated.arena.rows import FILES, KINDS
 from belated.engine.draws import Draws
 from belated.errors import ConfigurationError
 from belated.policies import UCB, PendingUCB, PrefixUCB
@@ -48,6 +50,12 @@ def test_a_third_is_held_out_of_all_and_of_each_kind() -> None:
     for part in (ROWS, *([row for row in ROWS if row.kind == kind] for kind in KINDS)):
         held = sum(row.held for row in part)
         assert len(part) / 3 <= held <= len(part) / 2
+
+
+@pytest.mark.parametrize(("file", "kind"), list(zip(FILES, KINDS, strict=True)))
+def test_the_rows_of_a_file_are_of_its_kind(file: str, kind: str) -> None:
+    names = list(tomllib.loads((files("belated.arena") / "rows" / file).read_text(encoding="utf-8")))
+    assert names == [row.name for row in ROWS if row.kind == kind]
 
 
 WANTED = {
