@@ -60,7 +60,7 @@ bench: $(READY) ## speed and memory against the limits, a C program and other li
 arena: $(READY) ## every policy on every kind of delay; writes docs/which-policy.md and its picture
 	$(BIN)/belated arena --out out/arena
 	cp out/arena/scores.json docs/scripts/arena.json
-	cp out/arena/arena.png docs/images/arena.png
+	cp out/arena/arena.png out/arena/arena-small.png docs/images/
 	$(BIN)/python docs/scripts/which_policy.py
 
 load: $(READY) ## the service under load, beside a bare handler; memory and restart; writes docs/load.md

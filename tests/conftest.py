@@ -1,5 +1,6 @@
 """Settings of the whole suite: hypothesis without chance. ``BELATED_EXAMPLES=20`` gives twenty times its examples (see
-``strategies.examples``), ``HYPOTHESIS_PROFILE=hasty`` does not shrink what it finds."""
+``strategies.examples``), ``HYPOTHESIS_PROFILE=hasty`` does not shrink what it finds. Where several
+workers share the tests, no further processes compile: no core would be idle for them."""
 
 from __future__ import annotations
 
@@ -12,3 +13,6 @@ _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, Hea
 settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
 settings.register_profile("hasty", derandomize=True, phases=(Phase.explicit, Phase.generate), **_COMMON)  # no shrinking
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("BELATED_COMPILERS", "0")  # test_compilers has its own environment

@@ -243,8 +243,7 @@ def uniformly(k: Known) -> Iterator[int]:
 
 
 def block_start(pulled_at: int, now: int) -> int:
-    """The first round of the block in which a pull is counted: of 2^j rounds, for the smallest j at which that is the
-    present block or the one before."""
+    """The first round of the block in which a pull is counted: the present one of 2^j rounds, or the one before."""
     level = 0
     while (pulled_at >> level) < (now >> level) - 1:
         level += 1
@@ -269,18 +268,14 @@ class Pending:
 
 
 def pending(k: Known) -> Iterator[int]:
-    """Of each arm the coin's bound, computed when the arm is pulled, answered, or looked at again, and, while it is
-    silent, when another arm has its first answer."""
+    """The coin's bound, computed when an arm is pulled, answered, looked at again; if silent, at a first answer too."""
     arms = [Pending() for _ in range(k.arms)]
     shares = 0.0
     read = 0
 
-    def window(of: Sequence[Pending]) -> float:
-        return float(k.policy.patience or 4 * max(arm.late for arm in of))
-
     def refresh(arm: Pending, now: int) -> None:
         nonlocal shares
-        rounds = window([arm] if arm.n else arms)
+        rounds = float(k.policy.patience or 4 * max(of.late for of in ([arm] if arm.n else arms)))
         hoped = arm.younger(rounds, now) if arm.n else len(arm.out)
         x = float(arm.n + hoped)
         if arm.n:
@@ -291,8 +286,8 @@ def pending(k: Known) -> Iterator[int]:
             x *= max(min(4.0, k.arms / max(shares, 1e-9), 1.0 / max(share, 1e-9)), 1.0)
         else:
             silent = sum(other.n == 0 for other in arms)
-            hope = not rounds or arm.younger(rounds, now) == len(arm.out)
-            mean = 0.5 + 0.5 / silent if hope else 0.5
+            old = len(arm.out) - arm.younger(rounds, now) if rounds else 0
+            mean = 0.5 * 100.0 / (100.0 + old) if old else 0.5 + 0.5 / silent
         x = max(x, 1.0)
         with quietly():
             arm.index = float(coin_upper(mean, 4.0 * k.c(x) / x))

@@ -6,35 +6,73 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from belated import kernel
+from belated import Problem, kernel, simulate
+from belated.compiling import is_on_disk
+from belated.delays import Fixed
 from belated.engine import compilers
 from belated.engine.circle import play_rings
 from belated.policies import UCB, PhasedElimination, SuccessiveElimination
+from belated.rewards import Bernoulli
 
 SOURCE = str(Path(kernel.__file__).parents[1])
 STOP = np.zeros(1, np.int64)
-PLAY = """
-import subprocess
+LONG = 300
+"""Seconds after which something hangs."""
+NEEDS_JIT = pytest.mark.skipif(not kernel.JIT, reason="nothing is compiled")
+START = """
+import subprocess, sys, time
+from pathlib import Path
+import belated.simulate
 from belated import Problem, simulate
 from belated.delays import Fixed
+from belated.engine import compilers
 from belated.engine.circle import play_rings
 from belated.forms.calls import entry_for
 from belated.policies import UCB, SuccessiveElimination
 from belated.rewards import Bernoulli
 
-started = []
+sys.modules["belated.simulate"].available_cores = lambda: 2
+sys.path.append(Path("."))  # Python passes over what is no string
+started, before = [], compilers.claimed
 
 class Counted(subprocess.Popen):
     def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
+        super().__init__(*arguments, **{**options, "stderr": None})
         started.append(self)
 
+def after_the_other(claims, policy):
+    until = time.monotonic() + 100
+    while not (claims / "SuccessiveElimination").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    meddle()
+    return before(claims, policy)
+
 subprocess.Popen = Counted
+"""
+KILL = """
+def meddle():
+    started[0].kill()
+
+compilers.claimed = after_the_other
+"""
+HANG = """
+def meddle():
+    print("now", flush=True)
+    time.sleep(1000)
+
+compilers.claimed = after_the_other
+"""
+PLAY = """
 policies = [UCB(), SuccessiveElimination()]
 problem = Problem([Bernoulli(0.3), Bernoulli(0.7)], Fixed(5))
 result = simulate(problem, policies, horizon=500, runs=3, workers=2)
@@ -44,18 +82,43 @@ print(float(result.final.sum()), len(started), all(p.returncode is not None for 
 """
 
 
-def play(cache: Path, **more: str) -> list[str]:
-    """What the script prints, in a process of its own."""
-    environment = {**os.environ, "BELATED_CACHE_DIR": str(cache), "PYTHONPATH": SOURCE, **more}
-    done = subprocess.run([sys.executable, "-c", PLAY], env=environment, capture_output=True, text=True, check=True)
+def surroundings(cache: Path, **more: str) -> dict[str, str]:
+    """The environment of a process with a cache of its own, in which others may compile."""
+    return {**os.environ, "BELATED_CACHE_DIR": str(cache), "BELATED_COMPILERS": "1", "PYTHONPATH": SOURCE, **more}
+
+
+def play(cache: Path, script: str = START + PLAY, **more: str) -> list[str]:
+    """What a script prints, in a process of its own."""
+    command, environment = [sys.executable, "-c", script], surroundings(cache, **more)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=LONG)
     assert done.stderr == ""
     return done.stdout.split()
 
 
-@pytest.mark.skipif(not kernel.JIT, reason="nothing is compiled")
+def left_in(cache: Path) -> list[str]:
+    return [path.name for path in cache.rglob("*.lock")]
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does nothing, for long."""
+    with subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({LONG})"]) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """An entry that has no code yet, neither here nor on disk, for all policies; the cache is ``tmp_path``."""
+    missing = SimpleNamespace(overloads={}, stats=SimpleNamespace(cache_path=str(tmp_path)), __name__="play_rings")
+    monkeypatch.setattr(compilers, "entry_for", lambda function, policy: missing)
+    monkeypatch.setattr(compilers, "cache_folder", lambda: tmp_path)
+    monkeypatch.delenv("BELATED_COMPILERS", raising=False)
+    return missing
+
+
+@NEEDS_JIT
 def test_code_that_is_missing_is_compiled_by_two_processes_and_found_by_the_next(tmp_path: Path) -> None:
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("one core")
     cold = play(tmp_path / "cache")
     warm = play(tmp_path / "cache")
     (tmp_path / "file").write_text("no folder can be made here")
@@ -64,15 +127,44 @@ def test_code_that_is_missing_is_compiled_by_two_processes_and_found_by_the_next
     assert [cold[1], warm[1], alone[1]] == ["1", "0", "0"]  # processes started
     assert [cold[2], warm[2], alone[2]] == ["True"] * 3  # and ended
     assert warm[3] == "2"  # entries found on disk
+    assert left_in(tmp_path) == []
 
 
-@pytest.mark.skipif(not kernel.JIT, reason="nothing is compiled")
+@NEEDS_JIT
+def test_a_process_that_is_killed_at_work_changes_nothing(tmp_path: Path) -> None:
+    problem = Problem([Bernoulli(0.3), Bernoulli(0.7)], Fixed(5))
+    expected = simulate(problem, [UCB(), SuccessiveElimination()], horizon=500, runs=3)
+    found = play(tmp_path / "cache", START + KILL + PLAY)
+    assert found == [str(float(expected.final.sum())), "1", "True", "0"]  # all was compiled in the one that is left
+
+
+@NEEDS_JIT
+def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
+    cache, temporary = tmp_path / "cache", tmp_path / "temporary"
+    temporary.mkdir()
+    environment = surroundings(cache, TMPDIR=str(temporary))
+    command, pipe = [sys.executable, "-c", START + HANG + PLAY], subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline().strip() == b"now"  # the other is compiling
+        assert len(left_in(cache)) == len(list(temporary.glob("belated-*"))) == 1
+        parent.terminate()
+        parent.communicate(timeout=LONG)  # until the other, too, has closed the pipe for errors
+    assert not list(cache.rglob("*play_rings*.nbc"))  # it was not done
+    assert not list(temporary.glob("belated-*"))
+
+
+@NEEDS_JIT
 def test_what_such_a_process_compiles_is_what_is_played(tmp_path: Path) -> None:
     cache, claims = tmp_path / "cache", tmp_path / "claims"
     claims.mkdir()
     task = pickle.dumps((play_rings.__name__, [UCB(horizon=100), SuccessiveElimination(horizon=100)], str(claims)))
-    environment = {**os.environ, "BELATED_CACHE_DIR": str(cache), "PYTHONPATH": SOURCE}
-    subprocess.run([sys.executable, "-P", "-c", compilers.COMMAND], input=task, env=environment, check=True)
+    command, environment = [sys.executable, "-P", "-c", compilers.COMMAND], surroundings(cache)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None
+        process.stdin.write(len(task).to_bytes(compilers.LENGTH, "big") + task)
+        process.stdin.flush()
+        assert process.wait(LONG) == 0
     assert sorted(path.name for path in claims.iterdir()) == ["SuccessiveElimination", "UCB"]
     assert play(cache)[1::2] == ["0", "2"]
 
@@ -88,9 +180,88 @@ def test_a_claim_is_for_one(tmp_path: Path) -> None:
     assert not compilers.claimed(tmp_path / "gone", UCB())
 
 
-def test_a_process_that_died_is_not_waited_for(tmp_path: Path) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
+def test_a_process_is_waited_for_while_it_lives(entry: Any, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
     assert compilers.claimed(tmp_path, PhasedElimination())
-    compilers.Crew(tmp_path, [dead]).wait_for(play_rings, PhasedElimination(), STOP)
-    compilers.Crew().wait_for(play_rings, PhasedElimination(), STOP)
+    crew = compilers.Crew(tmp_path, [sleeper])
+    thread = threading.Thread(target=crew.wait_for, args=(play_rings, PhasedElimination(), STOP))
+    thread.start()
+    thread.join(0.3)
+    assert thread.is_alive()
+    sleeper.kill()
+    thread.join(LONG)
+    assert not thread.is_alive()
+    compilers.Crew().wait_for(play_rings, PhasedElimination(), STOP)  # and where there is none, not at all
+
+
+def test_code_is_on_disk_when_its_data_are(entry: Any, tmp_path: Path) -> None:
+    (tmp_path / "circle.play_rings-85.py311.nbi").touch()
+    (tmp_path / "circle.play_rings-85.py311.1.nbc.tmp.0123").touch()
+    assert not is_on_disk(entry)
+    (tmp_path / "circle.play_rings-85.py311.1.nbc").touch()
+    assert is_on_disk(entry)
+
+
+@pytest.mark.parametrize("broken", [(subprocess, "Popen"), (tempfile, "TemporaryDirectory"), (pickle, "dumps")])
+def test_what_goes_wrong_at_the_start_leaves_one_without_help(
+    entry: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: tuple[Any, str]
+) -> None:
+    calls = []
+
+    def failing(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
+        raise TypeError("of whatever kind")
+
+    monkeypatch.setattr(*broken, failing)
+    with compilers.crew_for(play_rings, [UCB(), SuccessiveElimination()], 2) as crew:
+        crew.wait_for(play_rings, UCB(), STOP)
+    assert len(calls) == 1
+    assert not compilers._busy.locked()
+    assert not compilers._at_work
+    assert left_in(tmp_path) == []
+
+
+def hired(monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many processes would be started; other threads know of them from the first on."""
+    known = []
+    monkeypatch.setattr(compilers.Crew, "hire", lambda crew, task: known.append(compilers._at_work[play_rings] is crew))
+    with compilers.crew_for(play_rings, [UCB(), SuccessiveElimination(), PhasedElimination()], 8):
+        assert all(known)
+    return len(known)
+
+
+def test_processes_can_be_turned_off(entry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hired(monkeypatch) == 2
+    monkeypatch.setenv("BELATED_COMPILERS", "0")
+    assert hired(monkeypatch) == 0
+
+
+def test_one_program_at_a_time_has_processes(
+    entry: Any, sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lock = tmp_path / "compilers.lock"
+    with compilers.only_one(tmp_path) as first:
+        assert first
+        assert lock.read_text() == str(os.getpid())
+    assert not lock.exists()
+    lock.write_text(str(sleeper.pid))
+    assert hired(monkeypatch) == 0
+    assert lock.exists()
+    os.utime(lock, (0, 0))  # long ago: another process has its number by now
+    assert hired(monkeypatch) == 2
+    assert not lock.exists()
+    lock.write_text(str(os.getpid()))  # left by an earlier process of this number
+    assert hired(monkeypatch) == 2
+    assert not lock.exists()
+    lock.write_text("")  # just being written
+    assert hired(monkeypatch) == 0
+    assert lock.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="whether a process lives cannot be asked")
+def test_the_lock_of_a_program_that_was_killed_is_not_heeded(
+    entry: Any, sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "compilers.lock").write_text(str(sleeper.pid))
+    sleeper.kill()
+    sleeper.wait()
+    assert hired(monkeypatch) == 2

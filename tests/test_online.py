@@ -27,6 +27,7 @@ from belated.forms.base import Policy
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
+    PendingUCB,
     PrefixElimination,
     PrefixUCB,
     SuccessiveElimination,
@@ -287,7 +288,7 @@ def test_bad_policies(policy: Any) -> None:
 
 def test_a_policy_may_be_left_out() -> None:
     """The usual one then: to the bit the same, saved and restored too."""
-    bandit, named = Bandit(NAMES, seed=2), Bandit(NAMES, PrefixUCB(confidence=1.0, spread=True), seed=2)
+    bandit, named = Bandit(NAMES, seed=2), Bandit(NAMES, PendingUCB(confidence=1.0), seed=2)
     assert bandit.policy == named.policy == usual_policy()
     chance = np.random.default_rng(0)
     for _ in range(50):

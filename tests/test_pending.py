@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import strategies
 from belated import Bandit, Problem, simulate
-from belated.delays import Fixed, PacketLoss
+from belated.delays import Fixed, Never, PacketLoss
 from belated.learner import Learner
 from belated.policies import UCB, PendingUCB
 from belated.rewards import Bernoulli, Beta, Uniform
@@ -96,6 +96,14 @@ def test_an_answer_after_all_brings_an_arm_back() -> None:
     assert [decision.arm for decision in bandit.choose(5)] == ["late"] * 5
 
 
+@pytest.mark.parametrize("best", [0.9, 0.45, 0.05])
+@pytest.mark.parametrize("patience", [None, 100])
+def test_an_arm_that_never_answers_is_given_up_whatever_the_rates_are(best: float, patience: float | None) -> None:
+    problem = Problem([Bernoulli(best), Bernoulli(best / 2)], [Fixed(20), Never()])
+    result = simulate(problem, PendingUCB(confidence=1.0, patience=patience), horizon=20_000, runs=10)
+    assert result.pulls[0, :, 1].max() < 2000
+
+
 # ---- lost answers ----
 
 
@@ -104,7 +112,7 @@ def times_counted(answered: list[Callable[[int], bool]], c: float = 1.0) -> list
     learner = Learner(len(answered), PendingUCB(confidence=c, patience=1), 0)
     state = learner.state
     found = [0.0] * len(answered)
-    for number in range(300 * len(answered)):
+    for number in range(1500 * len(answered)):
         arm, rank = learner.decide()
         if answered[arm](rank):
             learner.answer(arm, 0.5, rank, number)

@@ -67,6 +67,7 @@ REQUESTS: tuple[tuple[str, str, str, Any], ...] = (
         "/v1/experiments/from-a-notebook/history",
         {"arms": ["old", "new"], "policy": {"name": "UCB"}, "decisions": [0, 1], "answers": [[2, 0, 1.0]]},
     ),
+    ("POST /v1/experiments", "POST", "/v1/experiments", {"name": "pictures", "arms": ["old", "new"]}),
     ("GET /livez", "GET", "/livez", None),
     ("GET /readyz", "GET", "/readyz", None),
     ("GET /metrics", "GET", "/metrics", None),

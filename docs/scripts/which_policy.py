@@ -14,6 +14,7 @@ from markdown_tables import table
 
 from belated.arena import Row, Scores
 from belated.arena.files import read
+from belated.arena.rows import DEPENDENT, KINDS, LOST
 
 DOCS = Path(__file__).resolve().parent.parent
 SCORES = DOCS / "scripts" / "arena.json"
@@ -31,7 +32,7 @@ class Case(NamedTuple):
     title: str
     policy: str
     code: str
-    rows: Callable[[Row], bool]
+    tables: tuple[tuple[str, Callable[[Row], bool]], ...]
     why: str
     risk: str
 
@@ -41,44 +42,67 @@ CASES = (
         "Silence is a failure after some time",
         SPREAD,
         "PrefixUCB(confidence=1.0, spread=True)`, with a deadline (`silence` in the service)",
-        lambda row: row.name.startswith("conversions") and not row.loses,
+        (("rows of that kind", lambda row: row.name.startswith("conversions") and not row.loses),),
         "A deadline makes an ordinary delay of it: a success comes at its time, a failure at the deadline. Nothing is "
-        "lost, and the delay depends on the reward, which prefix brackets allow.",
+        "lost, and the delay depends on the reward, which prefix brackets allow. Thompson sampling does as well in "
+        "these few rows, and much worse in others whose delays depend on the reward, so it is not what we advise.",
         "A deadline that is too short counts late successes as failures, of the slowest arm most.",
     ),
     Case(
-        "The delay may depend on the answer, or nobody knows; every answer comes",
+        "The delay may depend on the answer; every answer comes",
         SPREAD,
         "PrefixUCB(confidence=1.0, spread=True)`; `PrefixUCB(horizon=T)` or `PrefixElimination(horizon=T)` where a "
         "[proof](theory/prefix.md) is asked for, at its price",
-        lambda row: not row.loses,
+        (
+            ("it does depend", lambda row: row.depends and not row.loses),
+            ("it does not, after all", lambda row: not row.depends and not row.loses),
+        ),
         "Its index is built on intervals that hold for every joint law of reward and delay.",
-        "It believes in silence: an arm that says nothing for long is pulled until it speaks.",
+        "It believes in silence: an arm that says nothing for long is pulled until it speaks, and an arm whose answers "
+        "are lost for good may be pulled for ever. On rows with lost answers its mean is {lost:.1f}, at worst "
+        "{worst:.0f} ({where}).",
     ),
     Case(
         "The delay does not depend on the answer; answers may be lost",
         PENDING,
-        "PendingUCB(confidence=1.0)`, with `patience` if the longest believable delay is known",
-        lambda row: not row.depends,
+        "PendingUCB(confidence=1.0)`",
+        (
+            ("nothing is lost", lambda row: not row.depends and not row.loses),
+            ("answers are lost", lambda row: not row.depends and row.loses),
+        ),
         "What is seen of an arm is then a fair sample of it. It counts the answers that are still out, so that it does "
-        "not ask again for what it will know soon, and does not mourn what is lost.",
-        "If delays do depend on answers after all it fails as UCB does: see the rows of that kind in the picture.",
+        "not ask again for what it will know soon, and does not mourn what is lost. `patience` (in decisions) ends its "
+        "hope for an answer at the longest believable delay: a long one is for those whose best arm may be silent for "
+        "long (best-late-*), and costs as much as it is long for each arm that never answers.",
+        "If delays do depend on answers after all it fails as UCB does: on those rows its mean is {dependent:.1f}, at "
+        "worst {worst:.0f} ({where}).",
     ),
     Case(
         "The delay depends on the answer, and answers are lost for good",
         PENDING,
-        "PendingUCB(confidence=1.0)`, and a deadline, or a way to hear of what is lost",
-        lambda row: row.depends and row.loses,
+        "PendingUCB(confidence=1.0)`, if neither a deadline nor a way to hear of what is lost can be had",
+        (("rows of that kind", lambda row: row.depends and row.loses),),
         "The data then say no more of an arm's mean than that it lies between S/m and S/m + the share lost; no policy "
-        "can do well on all such problems.",
+        "can do well on all such problems. With a deadline it is the first case, and PrefixUCB.",
         "Whoever loses successes of good arms and failures of bad ones shows all arms alike.",
+    ),
+    Case(
+        "Nobody knows",
+        PENDING,
+        "PendingUCB(confidence=1.0)`, or PrefixUCB(spread=True) with a deadline where silence can be given a meaning: "
+        "these are the defaults of the service and of `Bandit`",
+        (("all rows", lambda row: row.kind in KINDS),),
+        "Over all rows it has the smallest mean, and no worst row as bad as the others'. Then find out: the service "
+        "shows the delays of successes and of failures.",
+        "See the two cases before: each policy fails where the other's assumption is needed.",
     ),
 )
 
 SILENCE = (
     "Until its answers come, an arm that is silent and best looks as one that is silent and bad: what tells "
-    "best-late-* from one-very-late comes too late. Prefix-UCB goes on pulling it, Pending-UCB stops after "
-    "four times the longest delay of any arm. It would take a bound on the delays (`patience=`)."
+    "best-late-* from one-very-late comes too late. Prefix-UCB goes on pulling it; Pending-UCB gives it up, "
+    "until it speaks, some time after four times the longest delay of any arm. Who is right is luck; it would take "
+    "knowledge of how late that arm may be."
 )
 MIRROR = (
     "Its mirror image is among the rows: until the late answers come, nobody can tell them apart, and what wins here "
@@ -86,7 +110,7 @@ MIRROR = (
 )
 LUCK = (
     "The row's best takes every missing answer for a success. Here the best arm has the most missing answers; where "
-    "the others have (pareto-rest-heavy, lost-of-the-rest, lost-unequally) that costs 5 to 30 times the best."
+    "the others have (pareto-rest-heavy, lost-of-the-rest, lost-unequally) that is among the worst."
 )
 QUICK = (
     "Some answers come early and tell all that there is, if delays do not depend on rewards. An interval that holds "
@@ -94,7 +118,7 @@ QUICK = (
 )
 MIRRORED_LUCK = (
     "The row's best, PatientBandits, takes every missing answer for a failure. Here it is the other arms' answers that "
-    "are missing; where it is the best arm's (lost-of-the-best) that costs 190 times the best."
+    "are missing; where it is the best arm's (lost-of-the-best) nothing is worse."
 )
 CEILING = (
     "Near 1 a coin's bound is much narrower than the bracket's. It would take a bound that is sharp there and does not "
@@ -117,8 +141,22 @@ REASONS = {
     "lost-of-the-rest": MIRRORED_LUCK,
     "high-means": CEILING,
     "low-means": CEILING,
-}
-"""Why a target is missed in a row, and what it would take; QUICK for the others."""
+    "one-never-low-means": SILENCE,
+} | dict.fromkeys(
+    (
+        "geometric-1000",
+        "geometric-unequal",
+        "spread-1000",
+        "log-normal",
+        "half-at-once",
+        "fifth-very-late",
+        "pareto-0.2",
+        "pareto-unequal",
+        "pareto-rest-heavy",
+    ),
+    QUICK,
+)
+"""Why a target is missed in a row, and what it would take."""
 
 
 def which_policy_page(scores: Scores) -> str:
@@ -161,14 +199,21 @@ def _case(scores: Scores, case: Case) -> list[str]:
         "",
         f"**`{case.code}.** {case.why}",
         "",
-        *_figures(scores.among(case.rows), case.policy),
-        "",
-        f"*The risk.* {case.risk}",
+        *(line for words, rows in case.tables for line in [*_figures(scores.among(rows), case.policy, words), ""]),
+        f"*The risk.* {_risk(scores, case)}",
         "",
     ]
 
 
-def _figures(part: Scores, chosen: str) -> list[str]:
+def _risk(scores: Scores, case: Case) -> str:
+    """What may go wrong, with its figures."""
+    lost, dependent = scores.of_kind(LOST), scores.of_kind(DEPENDENT)
+    name, ratio = (lost if case.policy == SPREAD else dependent).worst(case.policy)
+    means = {"lost": lost.geometric_mean(case.policy), "dependent": dependent.geometric_mean(case.policy)}
+    return case.risk.format(**means, worst=ratio, where=name)
+
+
+def _figures(part: Scores, chosen: str, words: str) -> list[str]:
     seen, held = part.among(lambda row: not row.held), part.among(lambda row: row.held)
     lines = []
     for label in SHOWN:
@@ -177,7 +222,7 @@ def _figures(part: Scores, chosen: str) -> list[str]:
         cells += [f"{rows.geometric_mean(label):.2f}" if rows.rows else "" for rows in (seen, held)]
         lines.append([*cells, f"{ratio:.2f} ({name})"])
     count, other = len(seen.rows), len(held.rows)
-    header = ["policy", f"mean of {count + other} rows", f"looked at ({count})", f"held out ({other})", "worst row"]
+    header = [words, f"mean of {count + other} rows", f"looked at ({count})", f"held out ({other})", "worst row"]
     return [table(header, lines)]
 
 
@@ -199,7 +244,7 @@ def _targets(scores: Scores) -> list[str]:
         column = part.labels.index(label)
         ratios = {row.name: float(ratio) for row, ratio in zip(part.rows, part.ratio[:, column], strict=True)}
         if label != PREFIX:
-            misses += [(REASONS.get(name, QUICK), label, name, ratios[name]) for name in high]
+            misses += [(REASONS[name], label, name, ratios[name]) for name in high]
     found = [
         "## What was aimed at",
         "",

@@ -45,10 +45,10 @@ def is_shared(entry: Callable[..., Any]) -> bool:
 
 
 def is_on_disk(entry: Callable[..., Any]) -> bool:
-    """Whether code of an entry is on disk already."""
+    """Whether code of an entry is on disk already: the data, which numba writes after the index that lists it."""
     folder = _folder(entry)
     name = getattr(entry, "__name__", "")
-    return folder is not None and any(folder.glob(f"*.{name}-*.nbi"))
+    return folder is not None and any(folder.glob(f"*.{name}-*.nbc"))
 
 
 def _folder(entry: Callable[..., Any]) -> Path | None:

@@ -26,10 +26,10 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba import types
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numba.extending import intrinsic, overload
 
-CompileError = NumbaError
+COMPILE_ERRORS = (NumbaError, UnsupportedBytecodeError)
 """What numba raises where it cannot compile a function."""
 
 F = TypeVar("F", bound=Callable[..., Any])

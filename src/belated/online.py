@@ -95,10 +95,10 @@ def summary_of(names: Sequence[str], learner: Learner) -> list[ArmSummary]:
 class Bandit:
     """A live bandit. Choose arms, and report rewards later, in any order, or never.
 
-    Where no policy is given it is :func:`belated.defaults.usual_policy`, which stands delays that depend on the answer
-    and answers that are lost. The horizon need not be known; a policy that has none uses confidence bounds that are
-    valid at all times. Feedback is accepted at any time, once for each decision; the same feedback again changes
-    nothing. A refused call leaves the bandit as it was.
+    Where no policy is given it is :func:`belated.defaults.usual_policy`, for delays that do not depend on the answer.
+    The horizon need not be known; a policy that has none uses confidence bounds that are valid at all times. Feedback
+    is accepted at any time, once for each decision; the same feedback again changes nothing. A refused call leaves the
+    bandit as it was.
 
     >>> from belated.policies import UCB
     >>> bandit = Bandit(["red", "green"], UCB(confidence=1.0), seed=0)

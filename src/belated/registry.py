@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,7 +12,7 @@ from functools import wraps
 from typing import Any, Generic, TypeVar
 
 from belated.domains import parameters_of
-from belated.errors import InvalidParameter, UnknownName
+from belated.errors import BelatedError, InvalidParameter, UnknownName
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -91,6 +92,15 @@ def _imported(kind: str, name: str) -> type[Any]:
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise UnknownName(f"{name!r} cannot be imported as a {kind}: {error}.") from error
+    except BelatedError:
+        raise  # says itself what is wrong, such as that a policy has no label
+    except Exception as error:  # whatever the user's own module does while it is imported
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        at = "" if isinstance(error, SyntaxError) else f" (line {last.lineno} of {last.filename})"  # it says so itself
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UnknownName(
+            f"{name!r} cannot be imported as a {kind}, as its module fails with {said}{at}; mend the module."
+        ) from error
     if not isinstance(found, type):
         raise UnknownName(f"{name!r} is no class, so no {kind}.")
     return found

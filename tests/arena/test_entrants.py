@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from belated import Problem, simulate
 from belated.arena import Row, entrants, play
 from belated.arena.entrants import labels_of
+from belated.delays import Fixed
 from belated.errors import BelatedError, ConfigurationError, InvalidParameter, UnknownName
 from belated.forms.base import POLICIES
 from belated.policies import UCB, PrefixUCB, ThompsonSampling
+from belated.rewards import Bernoulli
 
 OWN = """\
 from belated.forms.base import Policy, policy
@@ -113,6 +116,27 @@ def test_labels_tell_apart_what_differs_and_number_what_does_not() -> None:
     assert labels_of([one, UCB(confidence=1.0, horizon=500)]) == ("UCB", "UCB horizon=500")
 
 
+def test_the_form_without_a_proof_is_told_in_any_company() -> None:
+    plain, spread = PrefixUCB(confidence=1.0), PrefixUCB(confidence=1.0, spread=True)
+    assert (PrefixUCB.label, plain.label, spread.label) == ("Prefix-UCB", "Prefix-UCB", "Prefix-UCB spread")
+    assert labels_of([plain]) == ("Prefix-UCB",)
+    assert labels_of([spread]) == ("Prefix-UCB spread",)
+    assert labels_of([spread, UCB()]) == ("Prefix-UCB spread", "UCB")
+    assert labels_of([plain, spread]) == ("Prefix-UCB", "Prefix-UCB spread")
+    wide = PrefixUCB(confidence=2.0, spread=True)
+    assert labels_of([spread, wide]) == ("Prefix-UCB confidence=1 spread", "Prefix-UCB confidence=2 spread")
+    assert labels_of([plain, wide]) == ("Prefix-UCB confidence=1", "Prefix-UCB confidence=2 spread")
+    problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(3))
+    result = simulate(problem, [spread], horizon=20, runs=2, workers=1)
+    assert result.labels == ["Prefix-UCB spread"]
+    assert set(result.to_frame()["policy"]) == {"Prefix-UCB spread"}
+    assert simulate(problem, [plain, spread], horizon=20, runs=2, workers=1).labels == [
+        "Prefix-UCB",
+        "Prefix-UCB spread",
+    ]
+    assert spread.describe() == "Prefix-UCB(confidence=1, spread)"
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "message"),
     [
@@ -140,3 +164,76 @@ def test_one_that_needs_a_parameter_is_refused() -> None:
 def test_one_that_is_not_registered_is_refused_when_it_plays(own: str, row: Callable[..., Row]) -> None:
     with pytest.raises(InvalidParameter, match="Undecorated is not registered; write @policy"):
         play([row("one")], entrants(["UCB"], [f"{own}:Undecorated"]), runs=2)
+
+
+FAILING = {
+    "value": ("1 / 0\n", "ZeroDivisionError: division by zero (line 1 of "),
+    "deep": ("def f():\n    raise RuntimeError('two\\nlines')\nf()\n", "RuntimeError: two lines (line 2 of "),
+    "syntax": ("def f(:\n", "SyntaxError: invalid syntax ({name}.py, line 1); mend the module."),
+}
+
+
+@pytest.mark.parametrize("how", FAILING)
+def test_a_module_that_fails_while_it_is_imported_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    name = f"rules_that_fail_{next(_number)}"
+    text, said = FAILING[how]
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnknownName) as caught:
+        entrants(own=[f"{name}:Mine"])
+    message = str(caught.value)
+    assert f"'{name}:Mine' cannot be imported as a policy, as its module fails with {said.format(name=name)}" in message
+    assert "\n" not in message
+
+
+def test_a_module_whose_policy_is_wrong_says_so_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"rules_that_fail_{next(_number)}"
+    text = "from belated.forms.base import Policy, policy\n@policy\nclass Mine(Policy):\n    pass\n"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InvalidParameter, match=r"^Mine has no label; set label"):
+        entrants(own=[f"{name}:Mine"])
+
+
+MISTAKEN = """\
+import numpy as np
+from belated.forms.base import policy
+from belated.policies import UCB
+THING = object()
+@policy
+class Mine(UCB):
+    label = "Mine"
+    @staticmethod
+    def index(policy, arm):
+        return {}
+"""
+MISTAKES = {
+    "arm.nonsense": ("Unknown attribute 'nonsense' of type Arm", True),
+    "nothing": ("NameError: name 'nothing' is not defined", False),
+    "arm.pulls + 'x'": (
+        "No implementation of function Function(<built-in function add>) found for signature: add(",
+        True,
+    ),
+    "THING.x": ("Untyped global name 'THING': Cannot determine Numba type of ", True),
+    "np.nonsense(arm.pulls)": ("module 'numpy' has no attribute 'nonsense'", False),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_one_that_cannot_be_compiled_is_told_where_the_mistake_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: Callable[..., Row], mistake: str
+) -> None:
+    name = f"rules_that_fail_{next(_number)}"
+    text = MISTAKEN.format(mistake)
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InvalidParameter) as caught:
+        play([row("one")], entrants(["UCB"], [f"{name}:Mine"]), runs=2, workers=1)
+    message, (said, placed) = str(caught.value), MISTAKES[mistake]
+    assert message.startswith(f"Mine cannot be compiled: {said}")
+    assert (f"(line 10 of {name}.py)" in message) is placed
+    assert "\x1b" not in message
+    assert "x1b" not in message
+    assert "\n" not in message

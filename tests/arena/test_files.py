@@ -18,7 +18,7 @@ from belated.arena.files import FORMAT, markdown, read, to_dict, write
 from belated.errors import StateError
 from belated.stage import Stage
 
-FILES = ["arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
+FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
 
 
 def written(folder: Path, scores: Scores) -> Path:
@@ -73,6 +73,7 @@ def test_the_page_has_standings_with_the_held_rows_apart(scores: Scores) -> None
         "Rows that were looked at while policies were made (3)",
         "Rows that were held out (2)",
         "Regret over the least of the row",
+        "Rows above 1.25",
     ]
     head, _, *lines = tables["All rows (5)"]
     assert head == ["policy", "all", "independent", "reward-dependent", "lost", "worst row", "above 1.25"]
@@ -92,18 +93,43 @@ def test_the_page_has_standings_with_the_held_rows_apart(scores: Scores) -> None
         ["one", "4.00", "**1.00**", "2.00"],
         ["two (held out)", "**1.00**", "**1.00**", "2.00"],
     ]
+    assert tables["Rows above 1.25"][2:] == [
+        ["B", "five (4.00)"],
+        ["C", "four (4.00), one (2.00), two (2.00), three (2.00)"],
+        ["A", "three (8.00), one (4.00), five (2.00)"],
+    ]
+    alone = sections(markdown(scores.among(lambda row: row.name == "two")))
+    assert ["B", "none"] in alone["Rows above 1.25"]
 
 
 def test_the_page_says_how_well_ratios_are_known(scores: Scores) -> None:
     error = scores.ratio / 100.0
     error[2, 1] = 0.047 * scores.ratio[2, 1]
-    assert "Standard errors are at most 4.7 % of a ratio." in markdown(replace(scores, error=error))
+    known = replace(scores, error=error)
+    assert known.known == pytest.approx(0.047, rel=1e-12)
+    assert "Standard errors are at most 4.7 % of a ratio." in markdown(known)
+
+
+@pytest.mark.parametrize(("runs", "told"), [(29, False), (30, True)])
+def test_few_runs_have_no_standard_errors(scores: Scores, runs: int, told: bool) -> None:
+    some = scores.runs.copy()
+    some[1] = runs
+    assert ("Standard errors" in markdown(replace(scores, runs=some))) is told
+
+
+def test_signs_of_a_label_do_not_break_a_table(scores: Scores) -> None:
+    text = markdown(replace(scores, labels=("A", "B|C \\ D\nE", "F")))
+    for table in text.split("\n\n"):
+        if table.startswith("|"):
+            columns = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+            assert len(columns) == 1, table
+    assert r"B\|C \\ D E" in text
 
 
 @pytest.mark.parametrize("held", [True, False])
 def test_rows_of_one_sort_have_one_table_of_standings(scores: Scores, held: bool) -> None:
     tables = sections(markdown(scores.among(lambda row: row.held is held)))
-    assert list(tables) == [f"All rows ({2 if held else 3})", "Regret over the least of the row"]
+    assert list(tables) == [f"All rows ({2 if held else 3})", "Regret over the least of the row", "Rows above 1.25"]
 
 
 # ---- what can not be read ----

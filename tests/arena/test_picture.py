@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from belated.arena import Row, Scores
-from belated.arena.picture import heat_map
+from belated.arena.picture import OURS, heat_map, small_map
+from belated.policies import PendingUCB, PrefixElimination, PrefixUCB
 
 NUMBER = re.compile(r"\d+(\.\d+)?$")
 
@@ -30,13 +31,53 @@ def lines(axes: Any) -> list[list[str]]:
 
 def test_every_row_and_policy_has_its_number_in_ranked_order(scores: Scores) -> None:
     figure = heat_map(scores)
-    independent, dependent, lost = figure.axes
+    independent, dependent, lost, total = figure.axes
+    assert figure.get_suptitle() == "Regret over the least of each row"
     assert [text.get_text() for text in independent.get_xticklabels()] == ["B", "C", "A"]
-    assert [text.get_text() for text in independent.get_yticklabels()] == ["one", "two ◦", "geometric mean"]
-    assert [text.get_text() for text in lost.get_yticklabels()] == ["four ◦", "five", "geometric mean"]
+    assert [text.get_text() for text in independent.get_yticklabels()] == ["one", "two ◆", "geometric mean"]
+    assert [text.get_text() for text in lost.get_yticklabels()] == ["four ◆", "five", "geometric mean"]
     assert lines(independent) == [["1", "2.00", "4.00"], ["1", "2.00", "1"], ["1.00", "2.00", "2.00"]]
     assert lines(dependent) == [["1", "2.00", "8.00"], ["1.00", "2.00", "8.00"]]
     assert lines(lost) == [["1", "4.00", "1.25"], ["4.00", "1", "2.00"], ["2.00", "2.00", "1.58"]]
+    assert [text.get_text() for text in total.get_yticklabels()] == ["all rows: geometric mean"]
+    assert lines(total) == [["1.32", "2.00", "2.40"]]
+    assert len(heat_map(scores.of_kind("lost")).axes) == 1  # which is all there is
+
+
+def test_the_small_one_has_a_line_for_each_policy(scores: Scores) -> None:
+    figure = small_map(scores)
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["B", "C", "A"]
+    assert [" ".join(text.get_text().split()) for text in axes.get_xticklabels()] == [
+        "all rows (5)",
+        "independent delays (2)",
+        "reward-dependent delays (1)",
+        "answers lost for good (2)",
+        "worst row",
+    ]
+    assert lines(axes) == [
+        ["1.32", "1.00", "1.00", "2.00", "4.00"],
+        ["2.00", "2.00", "2.00", "2.00", "4.00"],
+        ["2.40", "2.00", "8.00", "1.58", "8.00"],
+    ]
+    names = sorted((text.get_position()[1], text.get_text()) for text in axes.texts if text.get_text().isalpha())
+    assert [name for _, name in names] == ["five", "four", "three"]
+
+
+@pytest.mark.parametrize("draw", [heat_map, small_map])
+def test_names_of_our_policies_and_of_rows_held_out_have_a_colour(
+    scores: Scores, draw: Callable[[Scores], Figure]
+) -> None:
+    assert {cls.label for cls in (PrefixUCB, PrefixElimination, PendingUCB)} == set(OURS)
+    ours = replace(scores, labels=("Prefix-UCB spread", "Pending-UCB (Mine)", "Prefix-SE"))
+    figure = draw(ours)
+    shown = [text for text in figure.findobj(Text) if text.get_visible()]
+    names = {text.get_text(): text.get_color() for text in shown if text.get_text() in ours.labels}
+    assert names["Prefix-UCB spread"] == names["Prefix-SE"] != names["Pending-UCB (Mine)"]
+    assert "Names in violet: policies that are new" in " ".join(figure.get_supxlabel().split())
+    assert "violet" not in draw(scores).get_supxlabel()
+    one, two, _ = heat_map(scores).axes[0].get_yticklabels()
+    assert one.get_color() != two.get_color()
 
 
 def test_darker_is_worse_up_to_a_limit(scores: Scores) -> None:
@@ -53,10 +94,10 @@ def test_it_says_how_many_runs_there_are_and_what_is_held_out(scores: Scores) ->
         return " ".join(figure.get_supxlabel().split())
 
     assert "60 to 3,840 runs a row" in told(heat_map(scores))
-    assert "◦ held out while policies were made." in told(heat_map(scores))
+    assert "◆ held out while policies were made." in told(heat_map(scores))
     seen = replace(scores, runs=np.full(5, 60)).among(lambda row: not row.held)
-    assert "; 60 runs a row" in told(heat_map(seen))
-    assert "◦" not in told(heat_map(seen))
+    assert told(heat_map(seen)).startswith("60 runs a row")
+    assert "◆" not in told(heat_map(seen))
 
 
 def small(row: Callable[..., Row]) -> Scores:
@@ -66,17 +107,18 @@ def small(row: Callable[..., Row]) -> Scores:
     return Scores((made,), ("UCB", "Prefix-UCB spread"), regret, regret / 10, regret / 100, np.array([60]))
 
 
+@pytest.mark.parametrize("draw", [heat_map, small_map])
 @pytest.mark.parametrize("which", ["one row, two policies", "five rows, three policies", "all"])
 def test_nothing_is_cut_off_and_nothing_overlaps(
-    which: str, scores: Scores, whole: Scores, row: Callable[..., Row]
+    which: str, draw: Callable[[Scores], Figure], scores: Scores, whole: Scores, row: Callable[..., Row]
 ) -> None:
     chosen = {"one row, two policies": small(row), "five rows, three policies": scores, "all": whole}[which]
-    figure = heat_map(chosen)
+    figure = draw(chosen)
     FigureCanvasAgg(figure).draw()
     edge = figure.bbox
     shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
     boxes = [(text.get_text(), text.get_window_extent()) for text in shown]
-    assert len(boxes) > len(chosen.rows) * len(chosen.labels)
+    assert len(boxes) > len(chosen.labels) * (len(chosen.rows) if draw is heat_map else 2)
     for text, box in boxes:
         inside = box.x0 >= edge.x0 - 1 and box.x1 <= edge.x1 + 1 and box.y0 >= edge.y0 - 1 and box.y1 <= edge.y1 + 1
         assert inside, f"{text!r} is cut off"

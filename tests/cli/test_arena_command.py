@@ -19,7 +19,7 @@ from belated.errors import Interrupted
 from terminal import Watched
 
 MODULE: Any = sys.modules["belated.arena.play"]
-FILES = ["arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
+FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
 ROWS = "fixed-0,fixed-50,bias-1000,one-never,conversions-without-deadline"
 OWN = """\
 from belated.forms.base import policy
@@ -66,8 +66,9 @@ def test_the_files_hold_what_the_arena_gives(call: Callable[..., Any]) -> None:
     scores = made("made")
     direct = play(find(["fixed-0", "bias-1000"]), entrants(["UCB", "SE"]), runs=2, seed=7)
     assert to_dict(scores) == to_dict(direct)
-    assert "wrote made: arena.md, arena.png, arena.svg, ratios.csv, scores.json" in result.stdout
-    assert "4 runs of each policy in " in result.stdout
+    assert f"wrote made: {', '.join(FILES)}" in result.stdout
+    assert "4 runs of each policy in " in " ".join(result.stdout.split())
+    assert "tandard errors" not in result.stdout  # of two runs
     before = {path.name: path.read_bytes() for path in Path("made").iterdir()}
     assert call("arena", *given, "--workers", 1).exit_code == 0
     assert {path.name: path.read_bytes() for path in Path("made").iterdir()} == before
@@ -113,6 +114,8 @@ def test_no_line_is_wider_than_the_terminal(
     plain = re.sub(r"\s+", "", text)
     assert all(label.replace(" ", "") in plain for label in labels) or width < 100  # broken
     assert ("  fixed-0 " in text) == (width >= 140)
+    said = "The table of ratios needs a wider terminal; it is in out/arena/arena.md."
+    assert (said in " ".join(text.split())) == (width < 140)
     assert ("worst row" in text) == (width >= 80)
     assert "held" in text
 
@@ -125,7 +128,8 @@ def test_names_come_with_commas_or_one_by_one(call: Callable[..., Any]) -> None:
     ):
         assert call("arena", *given, "--runs", 2, "--quiet").output == ""
         scores = made()
-        assert [row.name for row in scores.rows] == ["fixed-0", "one-very-late", "one-never"]
+        assert [row.name for row in scores.rows][:3] == ["fixed-0", "one-very-late", "one-never"]
+        assert [row.name for row in scores.rows] == [row.name for row in find(["fixed-0", "one-*"])]
         assert scores.labels == ("UCB", "Thompson")
 
 
@@ -180,6 +184,14 @@ def test_one_with_the_label_of_another_is_told_apart(call: Callable[..., Any], t
     [
         (("--rows", "fixt-0"), "error: rows is 'fixt-0', which is no row's name. Did you mean 'fixed-0'? There are"),
         (("--policies", "UCB,Tompson"), "policies is 'Tompson', which is no policy. Did you mean 'ThompsonSampling'?"),
+        (("--rows", ""), "error: rows is '', which names nothing; give a name or more, or leave --rows out."),
+        (("--rows", "", "--list"), "error: rows is '', which names nothing"),
+        (("--rows", "fixed-0", "--rows", ","), "error: rows is ',', which names nothing"),
+        (
+            ("--policies", ""),
+            "error: policies is '', which names nothing; give a name or more, or leave --policies out.",
+        ),
+        (("--policy", " "), "error: policy is ' ', which names nothing"),
         (("--policies", "UCB"), "error: policies has 1; give at least two"),
         (
             ("--policy", "nowhere:Mine"),
@@ -203,6 +215,21 @@ def test_mistakes_end_with_a_message_and_leave_nothing(
     assert "Traceback" not in result.output
     assert [path.name for path in Path().rglob("*") if path.is_file()] == ["file"]
     assert not Path("out/arena").exists()
+
+
+@pytest.mark.usefixtures("path")
+def test_a_module_that_fails_ends_with_a_message(call: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "own_rules_failing.py").write_text("raise ValueError('never')\n")
+    result = call("arena", "--policy", "own_rules_failing:Mine")
+    assert result.exit_code == 2
+    assert "its module fails with ValueError: never (line 1 of" in " ".join(result.stderr.split())
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.usefixtures("short")
+def test_standard_errors_are_told_of_enough_runs(call: Callable[..., Any]) -> None:
+    text = call("arena", "--rows", "fixed-0", "--policies", "UCB,SE", "--runs", 30).stdout
+    assert f"Standard errors are at most {100 * made().known:.1f} % of a ratio." in " ".join(text.split())
 
 
 def test_help_tells_what_is_written(call: Callable[..., Any]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,19 @@ def test_the_table_has_the_numbers_of_the_theorems(call: Callable[..., Any]) -> 
         assert number(bound.value) in shown.stdout
         assert bound.driver[1:] in shown.stdout
     assert "R_MAB + d = " in shown.stdout
+
+
+@pytest.mark.usefixtures("wide")
+def test_a_form_that_no_theorem_is_about_has_no_bound(call: Callable[..., Any]) -> None:
+    def lines(text: str, label: str) -> list[str]:
+        return [line for line in text.splitlines() if line.startswith(f"{label}  ")]
+
+    spread = '\n[[policies]]\npolicy = "PrefixUCB"\nspread = true\n'
+    shown = call("bounds", written(FILE + spread + spread + "confidence = 1.0\n")).stdout
+    (line,) = lines(shown, "Prefix-UCB spread")
+    assert re.fullmatch(r"Prefix-UCB spread +- +- +- +- +no bound is proven for this form *", line)
+    assert len(lines(shown, "Prefix-UCB")) == 1
+    assert "spread" not in call("bounds", written(FILE)).stdout
 
 
 @pytest.mark.usefixtures("wide")

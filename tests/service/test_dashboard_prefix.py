@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import random
 import re
 from collections.abc import Iterator
@@ -161,6 +162,35 @@ def test_all_that_is_drawn_of_an_arm_is_in_the_picture(name: str) -> None:
     assert len(places) > 20
     assert ends
     assert all(0.0 <= each <= 100.01 for each in [*places, *ends])
+
+
+HOLDS = "which hold whatever the pending answers are"
+
+
+@pytest.mark.parametrize(
+    ("policy", "said", "unsaid"),
+    [
+        ({"name": "OPSE"}, f"OPSE's bounds, {HOLDS}.", "guide"),
+        ({"name": "Prefix-SE", "horizon": 1000}, f"Prefix-SE's bounds, {HOLDS}.", "guide"),
+        ({"name": "Prefix-UCB", "spread": True}, f"Prefix-UCB's bounds, {HOLDS}.", "guide"),
+        ({"name": "OPSE", "confidence": 2}, "OPSE's bounds at c = 2, a guide, no guarantee.", HOLDS),
+        (None, "Pending-UCB's bounds at c = 1, a guide, no guarantee.", HOLDS),
+        ({"name": "Prefix-UCB", "confidence": 0.25}, "Prefix-UCB's bounds at c = 0.25, a guide, no guarantee.", HOLDS),
+        ({"name": "UCB"}, "UCB's bounds. Dashed", HOLDS),
+    ],
+    ids=str,
+)
+def test_the_page_promises_no_more_than_the_bounds_keep(
+    empty: Server, policy: dict[str, Any] | None, said: str, unsaid: str
+) -> None:
+    """Bounds hold at their own level; at a confidence that somebody chose nothing is proven."""
+    with empty.client() as http:
+        asked = {"name": "promises", "arms": ["a", "b"], "policy": policy}
+        assert http.post("/v1/experiments", json=asked).status_code == 201
+        decided(http, "promises", "first")
+        page = html.unescape(http.get("/experiments/promises", headers={"Accept": "text/html"}).text)
+        assert said in page
+        assert unsaid not in page
 
 
 def test_the_table_says_which_pulls_a_bound_comes_from(empty: Server) -> None:

@@ -59,7 +59,7 @@ def test_each_experiment_tells_its_story(history: str) -> None:
     assert len(gone) >= 2
     assert "express" not in gone  # the best one, whose answers are the latest
     assert checkout.pending > 100
-    assert newsletter.policy["name"] == "Prefix-UCB"  # the usual one
+    assert newsletter.policy["name"] == "Prefix-UCB"  # the usual one, with silence
     assert all(arm.upper_from is not None for arm in newsletter.arms)
     assert newsletter.silence is not None
     assert min(newsletter.imputed, newsletter.late, newsletter.cancelled) > 20

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from belated.defaults import CONFIDENCE, usual_policy
+from belated.defaults import USUAL as USUAL_IN_WORDS
 from belated.domains import parameters_of
 from belated.forms.base import POLICIES
 from belated.learner import Learner
@@ -41,20 +45,51 @@ def test_every_policy_serves(http: httpx2.Client) -> None:
                 assert first <= set(range(1, arm["pulls"] + 1)) if key in PREFIX else first == {None}
 
 
-USUAL = {"name": "Prefix-UCB", "confidence": 1.0, "delta": 0.05, "spread": True}
+USUAL = {"name": "Pending-UCB", "confidence": 1.0, "delta": 0.05}
+USUAL_WITH_SILENCE = {"name": "Prefix-UCB", "confidence": 1.0, "delta": 0.05, "spread": True}
 
 
-def test_a_policy_may_be_left_out(http: httpx2.Client) -> None:
-    asked = {"name": "usual", "arms": ["a", "b"], "silence": {"after": 60, "reward": 0}}
+@pytest.mark.parametrize(
+    ("usual", "silence", "others"),
+    [
+        (USUAL, None, [USUAL_WITH_SILENCE, {"name": "Pending-UCB"}]),
+        (USUAL_WITH_SILENCE, {"after": 60, "reward": 0}, [USUAL, {"name": "PrefixUCB", "confidence": 1.0}]),
+        (USUAL_WITH_SILENCE, {"after": 60, "reward": 1}, [USUAL]),
+    ],
+    ids=["no silence", "silence is 0", "silence is 1"],
+)
+def test_a_policy_may_be_left_out(
+    http: httpx2.Client, usual: dict[str, Any], silence: dict[str, Any] | None, others: list[dict[str, Any]]
+) -> None:
+    """It is written down as if it had been given; what silence means decides which one it is."""
+    name = "usual" if silence is None else f"usual-{silence['reward']}"
+    asked = {"name": name, "arms": ["a", "b"], "silence": silence}
     made = http.post("/v1/experiments", json=asked)
-    assert (made.status_code, made.json()["policy"]) == (201, USUAL)
-    for same in ({}, {"policy": None}, {"policy": USUAL}):
+    assert (made.status_code, made.json()["policy"]) == (201, usual)
+    for same in ({}, {"policy": None}, {"policy": usual}):
         again = http.post("/v1/experiments", json=asked | same)
         assert (again.status_code, again.json()) == (200, made.json())
-    other = http.post("/v1/experiments", json={**asked, "policy": {"name": "PrefixUCB", "confidence": 1.0}})
-    assert other.status_code == 409
-    assert http.get("/v1/experiments/usual").json()["policy"] == USUAL
-    moved = {"arms": ["a"], "decisions": [], "answers": []}  # a bandit that moves says which policy it has
+    for other in others:
+        assert http.post("/v1/experiments", json={**asked, "policy": other}).status_code == 409
+    assert http.get(f"/v1/experiments/{name}").json()["policy"] == usual
+
+
+def test_the_words_for_the_usual_policy_are_true(http: httpx2.Client) -> None:
+    """The document, the reference page and the program say what left out means, and the same."""
+    without, with_silence = USUAL_IN_WORDS.split("With silence")
+    for words, policy in ((without, usual_policy()), (with_silence, usual_policy(silence=True))):
+        assert words.removeprefix(" it is ").startswith(f"{type(policy).label} with confidence {CONFIDENCE:g}")
+        assert ("and spread" in words) == getattr(policy, "spread", False)
+    request = http.get("/openapi.json").json()["components"]["schemas"]["ExperimentRequest"]
+    assert f"Left out: {USUAL_IN_WORDS}" in request["properties"]["policy"]["description"]
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
+    for usual in (USUAL, USUAL_WITH_SILENCE):
+        given = json.dumps({key: value for key, value in usual.items() if key != "delta"})
+        assert f"`{given}`" in page
+
+
+def test_a_bandit_that_moves_says_which_policy_it_has(http: httpx2.Client) -> None:
+    moved = {"arms": ["a"], "decisions": [], "answers": []}
     assert http.post("/v1/experiments/moved/history", json=moved).status_code == 422
 
 

@@ -36,13 +36,17 @@ def entrants(names: Sequence[str] = (), own: Sequence[str] = ()) -> list[Policy]
 
 
 def labels_of(policies: Sequence[Policy]) -> tuple[str, ...]:
-    """Of each policy its label; where several have the same, with the parameters in which they differ, the name of a
-    class of the user's own, and at last a number.
+    """Of each policy its label; where classes or instances have the same, with the parameters in which they differ, the
+    name of a class of the user's own, and at last a number.
 
     >>> labels_of(entrants(["UCB", "PrefixUCB"]))
     ('UCB', 'Prefix-UCB', 'Prefix-UCB spread')
     """
-    found = [_label(policy, [other for other in policies if other.label == policy.label]) for policy in policies]
+    short = [type(policy).label for policy in policies]
+    found = [
+        _label(policy, [other for other, its in zip(policies, short, strict=True) if its == label])
+        for policy, label in zip(policies, short, strict=True)
+    ]
     total, seen = Counter(found), Counter[str]()
     for place, label in enumerate(found):
         seen[label] += 1
@@ -52,13 +56,15 @@ def labels_of(policies: Sequence[Policy]) -> tuple[str, ...]:
 
 
 def _label(policy: Policy, alike: Sequence[Policy]) -> str:
-    told = [policy.label]
+    told = [type(policy).label]
+    form = policy.label.removeprefix(told[0]).split()  # what its own label tells of it, it tells in any company
     if any(type(other) is not type(policy) for other in alike) and ":" in POLICIES.name_of(type(policy)):
         told.append(f"({type(policy).__name__})")
     same = [other for other in alike if type(other) is type(policy)]
     for field in fields(policy):
         value = getattr(policy, field.name)
-        if any(getattr(other, field.name) != value for other in same) and value is not None and value is not False:
+        differs = field.name in form or any(getattr(other, field.name) != value for other in same)
+        if differs and value is not None and value is not False:
             told.append(field.name if value is True else f"{field.name}={value:g}")
     return " ".join(told)
 
@@ -79,7 +85,7 @@ def _forms(name: str, cls: type[Policy]) -> Iterator[Policy]:
 
 def _named(name: str, listed: Sequence[Policy]) -> list[Policy]:
     told = zip(listed, labels_of(listed), strict=True)
-    found = [policy for policy, label in told if name in (type(policy).__name__, policy.label, label)]
+    found = [policy for policy, label in told if name in (type(policy).__name__, type(policy).label, label)]
     if not found:
         known = list(dict.fromkeys(type(policy).__name__ for policy in listed))
         raise ConfigurationError(

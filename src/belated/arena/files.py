@@ -23,16 +23,16 @@ _ARRAYS = ("regret", "stderr", "error", "runs")
 
 
 def write(stage: Stage, scores: Scores) -> None:
-    """scores.json, ratios.csv, arena.md, arena.png, arena.svg."""
-    from belated.arena.picture import heat_map
+    """scores.json, ratios.csv, arena.md, and the pictures arena and arena-small as png and svg."""
+    from belated.arena.picture import heat_map, small_map
     from belated.figures import save_figure
 
     stage.path("scores.json").write_text(json.dumps(to_dict(scores), indent=1) + "\n", encoding="utf-8")
     stage.path("ratios.csv").write_text(_csv(scores), encoding="utf-8")
     stage.path("arena.md").write_text(markdown(scores), encoding="utf-8")
-    figure = heat_map(scores)
-    for kind in ("png", "svg"):
-        save_figure(figure, stage.path(f"arena.{kind}"))
+    for name, figure in (("arena", heat_map(scores)), ("arena-small", small_map(scores))):
+        for kind in ("png", "svg"):
+            save_figure(figure, stage.path(f"{name}.{kind}"))
 
 
 def to_dict(scores: Scores) -> dict[str, Any]:
@@ -92,14 +92,28 @@ def markdown(scores: Scores) -> str:
     if any(row.held for row in scores.rows) and not all(row.held for row in scores.rows):
         parts += _summary(scores, "Rows that were looked at while policies were made", (False,))
         parts += _summary(scores, "Rows that were held out", (True,))
-    parts += ["## Regret over the least of the row", "", "| row | " + " | ".join(scores.labels) + " |"]
+    parts += ["## Regret over the least of the row", "", "| row | " + " | ".join(map(_cell, scores.labels)) + " |"]
     parts.append("| :-- |" + " --: |" * len(scores.labels))
     for row, ratios in zip(scores.rows, scores.ratio, strict=True):
         cells = " | ".join(f"**{ratio:.2f}**" if ratio == 1.0 else f"{ratio:.2f}" for ratio in ratios)
         parts.append(f"| {row.name}{' (held out)' if row.held else ''} | {cells} |")
-    known = float((scores.error / scores.ratio).max())
-    parts += ["", f"Standard errors are at most {100 * known:.1f} % of a ratio.", ""]
+    parts += ["", *([scores.precision, ""] if scores.precision else []), *_above(scores)]
     return "\n".join(parts)
+
+
+def _cell(text: str) -> str:
+    """A text inside a table's cell, which no sign of it ends."""
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())
+
+
+def _above(scores: Scores) -> list[str]:
+    """For each policy the rows that are counted, the worst first."""
+    lines = [f"## Rows above {HIGH:g}", "", "| policy | rows |", "| :-- | :-- |"]
+    for label in scores.ranked():
+        ratio = dict(zip([row.name for row in scores.rows], scores.ratio[:, scores.labels.index(label)], strict=True))
+        names = sorted(scores.above(label), key=lambda name: -ratio[name])
+        lines.append(f"| {_cell(label)} | {', '.join(f'{name} ({ratio[name]:.2f})' for name in names) or 'none'} |")
+    return [*lines, ""]
 
 
 def _summary(scores: Scores, title: str, held: Sequence[bool]) -> list[str]:
@@ -117,5 +131,7 @@ def _summary(scores: Scores, title: str, held: Sequence[bool]) -> list[str]:
         means += [kept.of_kind(kind).geometric_mean(label) for kind in kinds]
         name, ratio = kept.worst(label)
         told = " | ".join(f"{mean:.2f}" for mean in means)
-        lines.append(f"| {label} | {told} | {name} ({ratio:.2f}) | {len(kept.above(label))} of {len(kept.rows)} |")
+        lines.append(
+            f"| {_cell(label)} | {told} | {name} ({ratio:.2f}) | {len(kept.above(label))} of {len(kept.rows)} |"
+        )
     return [*lines, "", "Geometric means of the ratio to each row's best.", ""]

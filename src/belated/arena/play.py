@@ -19,7 +19,7 @@ from belated.progress import Progress
 from belated.rng import check_seed
 from belated.simulate import check_device, simulate
 
-FIRST, MOST = 60, 15_360
+FIRST, MOST = 120, 15_360
 """Runs of a row at first, and at the most."""
 ROWS_ON_DEVICE = 32
 """Rows that a device plays at a time."""

@@ -14,6 +14,8 @@ from belated.errors import InvalidParameter
 
 HIGH = 1.25
 """A ratio above this is counted."""
+FEW = 30
+"""Below so many runs of a row a standard error says little, and is not told."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,18 @@ class Scores:
         found: npt.NDArray[np.float64] = self.regret / self.regret.min(axis=1, keepdims=True)
         return found
 
+    @property
+    def known(self) -> float:
+        """The largest standard error of a ratio, over the ratio."""
+        return float((self.error / self.ratio).max())
+
+    @property
+    def precision(self) -> str:
+        """How well the ratios are known, as a sentence; empty where a row has too few runs to say."""
+        if int(self.runs.min()) < FEW:
+            return ""
+        return f"Standard errors are at most {100 * self.known:.1f} % of a ratio."
+
     def among(self, wanted: Callable[[Row], bool]) -> Scores:
         """The same for some rows."""
         keep = [place for place, row in enumerate(self.rows) if wanted(row)]
@@ -78,6 +92,10 @@ class Scores:
         """Of a policy's ratios; NaN if there are no rows."""
         column = self.ratio[:, self.labels.index(label)]
         return float(np.exp(np.log(column).mean())) if column.size else math.nan
+
+    def means(self) -> npt.NDArray[np.float64]:
+        """The geometric mean of each policy."""
+        return np.array([self.geometric_mean(label) for label in self.labels])
 
     def worst(self, label: str) -> tuple[str, float]:
         """(row, ratio) where a policy does worst."""
@@ -113,6 +131,6 @@ def _ratio_errors(final: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def known(final: npt.NDArray[np.float64]) -> float:
-    """The largest standard error of a ratio, over the ratio."""
+    """What :attr:`Scores.known` is for one row; ``final`` is (policies, runs)."""
     means = final.mean(axis=1)
     return float((_ratio_errors(final) * means.min() / means).max())

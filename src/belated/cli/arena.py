@@ -45,7 +45,7 @@ def command(
     with guarded():
         from belated.arena import rows as find
 
-        chosen = find(_split(rows) or ["*"])
+        chosen = find(_split("rows", rows) or ["*"])
         if listed:
             _list(chosen)
             return
@@ -59,7 +59,7 @@ def command(
         from belated.stage import Stage
 
         find_modules_beside(Path("here"))  # a policy of the user's own may lie in the current folder
-        players = entrants(_split(policies), _split(policy))
+        players = entrants(_split("policies", policies), _split("policy", policy))
         started = time.perf_counter()
         stopped = None
         with Stage(out) as stage, interrupted_once():
@@ -90,12 +90,13 @@ def command(
             if whole is not None:
                 screen.print(whole)
                 screen.print()
+            else:
+                screen.print(f"The table of ratios needs a wider terminal; it is in {out / 'arena.md'}.\n", style="dim")
             screen.print(standings(scores, screen.width))
-            known = float((scores.error / scores.ratio).max())
+            precision = f" {scores.precision}" if scores.precision else ""
             screen.print(
-                f"\nRegret over the least regret of each row; geometric means. Standard errors are at most "
-                f"{100 * known:.1f} % of a ratio. {int(scores.runs.sum()):,} runs of each policy in "
-                f"{seconds(time.perf_counter() - started)}.",
+                f"\nRegret over the least regret of each row; geometric means.{precision} "
+                f"{int(scores.runs.sum()):,} runs of each policy in {seconds(time.perf_counter() - started)}.",
                 style="dim",
             )
             note(f"{out}: {', '.join(names)}", "bold green", "wrote ")
@@ -104,9 +105,17 @@ def command(
             raise typer.Exit(INTERRUPTED)
 
 
-def _split(names: list[str] | None) -> list[str]:
-    """Names may be given one by one, or with commas between them."""
-    return [part for name in names or [] for part in name.split(",") if part]
+def _split(option: str, names: list[str] | None) -> list[str]:
+    """Names may be given one by one, or with commas between them; an error where an option is given and none is in
+    it."""
+    from belated.errors import ConfigurationError
+
+    for name in names or []:
+        if not name.replace(",", "").strip():
+            raise ConfigurationError(
+                f"{option} is {name!r}, which names nothing; give a name or more, or leave --{option} out."
+            )
+    return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
 
 
 def _list(rows: list[Row]) -> None:

@@ -58,6 +58,9 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
                 bound.source,
             )
             told.append(f"{bound.driver[0].upper()}{bound.driver[1:]}.")
+        forms = [one for one in experiment.policies if type(one) in THEOREMS and one.label != type(one).label]
+        for label in dict.fromkeys(form.label for form in forms):
+            bounds.add_row(label, "-", "-", "-", "-", "no bound is proven for this form", style="dim")
         screen.print(bounds)
         largest = rounds * float(problem.gaps.max())
         screen.print()

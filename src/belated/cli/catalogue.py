@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from belated.domains import Parameter
     from belated.registry import Registry
 
-KINDS = {"Sequence[float]": "a list of numbers", "Sequence[int]": "a list of whole numbers"}
+KINDS = {
+    "Sequence[float]": "a list of numbers",
+    "Sequence[int]": "a list of whole numbers",
+    "<class 'bool'>": "true or false",
+}
 
 
 def overview(title: str, registry: Registry[Any]) -> RenderableType:
@@ -103,6 +107,8 @@ def default_of(parameter: Parameter) -> str:
     """What a parameter is if it is left out."""
     if parameter.required:
         return ""
+    if isinstance(parameter.default, bool):
+        return f"default {str(parameter.default).lower()}"
     return "may be left out" if parameter.default is None else f"default {plain(parameter.default)}"
 
 

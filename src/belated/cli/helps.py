@@ -232,9 +232,10 @@ ARENA = _help(
     "rewards and delays, run by run, and each has its ratio to the row's least\n"
     "regret. Rows are played until each ratio's standard error is at most 5 % of\n"
     "it. Every policy that has a confidence has c = 1.",
-    "In the folder: arena.png and arena.svg (the picture), arena.md (tables:\n"
-    "geometric means by kind of row, with the rows held out by themselves, worst\n"
-    "rows, and every ratio), ratios.csv, scores.json. Ctrl-C keeps the rows that\n"
-    "are finished.",
+    "In the folder: arena.png and arena.svg (the picture), arena-small.png and\n"
+    "arena-small.svg (one line a policy), arena.md (tables: geometric means by\n"
+    "kind of row, with the rows held out by themselves, worst rows, every ratio,\n"
+    "the rows above 1.25 by name), ratios.csv, scores.json. Ctrl-C keeps the rows\n"
+    "that are finished.",
     EXITS,
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-SERVE = """\
+from belated.defaults import USUAL
+
+SERVE = f"""\
 Run the policies on real traffic, behind HTTP.
 
 The journal is a SQLite file, or PostgreSQL by its URL; with PostgreSQL several servers may share one database. The
-address / shows a dashboard, /openapi.json the interface. An experiment that is made without a policy has Prefix-UCB
-with its pulls spread and confidence = 1, for delays of which nothing is known.
+address / shows a dashboard, /openapi.json the interface.
+
+An experiment that is made without a policy has {USUAL}
 
 Each setting is a flag, or else an environment variable (BELATED_DB, BELATED_HOST, BELATED_PORT, BELATED_LOG), or else
 a line of a TOML file (--config, or BELATED_CONFIG):
@@ -45,8 +48,8 @@ DEMO = """\
 Look around: a server with simulated traffic.
 
 Three experiments that are hours old, whose feedback comes late or never; visitors go on coming until Ctrl-C. In one,
-successes come late and failures fast (OPSE); in one, only successes are ever reported (the usual policy, and silence
-that means failure); in one, delays have a heavy tail (Thompson sampling).
+successes come late and failures fast (OPSE); in one, only successes are ever reported (silence that
+means failure, and the usual policy for that); in one, delays have a heavy tail (Thompson sampling).
 
 The dashboard is at the address that is printed, and is opened in a browser if there is one. Everything is in a
 temporary file unless --db says where to keep it; the same --db again goes on from there.

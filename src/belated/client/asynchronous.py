@@ -77,8 +77,8 @@ class AsyncClient(Base):
     ) -> Self:
         """Make an experiment; the same again changes nothing. The client for it.
 
-        Without a ``policy`` it has the usual one, Prefix-UCB with pulls spread and c = 1; the server's, where it is of
-        another version. ``silence`` is ``{"after": seconds, "reward": 0}`` where no answer means one.
+        Without a ``policy`` it has the usual one of the server: :func:`belated.defaults.usual_policy`, with its
+        ``silence`` where one is given. ``silence`` is ``{"after": seconds, "reward": 0}`` where no answer means one.
         """
         await self._talk(self._verbs.create(name, arms, policy, seed, silence))
         return self.experiment(name)

@@ -3,7 +3,9 @@
 They share numba's folder on disk. Whoever begins with a policy claims it first, by a file in a folder of its own; this
 process goes through the policies from the front and they from the back, so that nothing is compiled twice. What another
 process has claimed is waited for as long as that is alive: if it fails, the code is compiled here, as without help. A
-policy from outside the package is always compiled here."""
+policy from outside the package is always compiled here.
+
+Of several programs with the same cache one at a time has such processes, and none where ``BELATED_COMPILERS=0``."""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +25,18 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.compiling import is_compiled, is_on_disk, is_shared
-from belated.forms.base import Policy
+from belated.forms.base import Policy, is_built_in
 from belated.forms.calls import entry_for
 from belated.kernel import cache_folder
 
-MOST = 4
+MOST_PROCESSES = 4
 """Processes at a time: each takes two seconds to begin, and some 300 MB."""
 PATIENCE = 0.02
 """Seconds between two looks at what another process is compiling."""
+LONGEST = 600.0
+"""Seconds after which the lock of another program is no longer heeded: its number may be that of a new one by now."""
+LENGTH = 8
+"""Bytes before a task that say how long it is."""
 COMMAND = "from belated.engine.precompile import main; main()"
 
 _busy = threading.Lock()
@@ -42,7 +48,28 @@ class Crew:
 
     def __init__(self, claims: Path | None = None, processes: Sequence[subprocess.Popen[bytes]] = ()) -> None:
         self._claims = claims
-        self._processes = processes
+        self._processes = list(processes)
+
+    def hire(self, task: bytes) -> None:
+        """Start one more process and tell it its task. Its input stays open: it ends where that does."""
+        process = _started()
+        self._processes.append(process)
+        try:
+            if process.stdin is not None:
+                process.stdin.write(len(task).to_bytes(LENGTH, "big") + task)
+                process.stdin.flush()
+        except OSError:
+            process.kill()  # it would wait for its task, and others for it
+            raise
+
+    def dismiss(self) -> None:
+        """End all processes."""
+        for process in self._processes:
+            process.kill()
+            process.wait()
+            if process.stdin is not None:
+                with suppress(OSError):  # a task that could not be told is still in there
+                    process.stdin.close()
 
     def wait_for(self, function: Callable[..., Any], policy: Policy, stop: npt.NDArray[np.int64]) -> None:
         """Return when it is for this process to compile ``function`` for a policy, or to load it."""
@@ -73,49 +100,94 @@ def crew_for(function: Callable[..., Any], policies: Sequence[Policy], workers: 
     """A context with processes that compile ``function`` for policies for which that is yet to be done, where that is
     worthwhile; at its end none of them is left."""
     missing = _missing(function, policies)
-    wanted = min(workers, len(missing), MOST + 1) - 1
-    if wanted < 1 or not _is_python() or not _busy.acquire(blocking=False):
+    wanted = min(workers, len(missing), MOST_PROCESSES + 1) - 1
+    if wanted < 1 or not _may_start() or not _busy.acquire(blocking=False):
         yield _at_work.get(function) or Crew()  # that of another thread, if it compiles the same
         return
-    processes: list[subprocess.Popen[bytes]] = []
+    with ExitStack() as stack:
+        stack.callback(_busy.release)
+        crew = Crew()
+        with suppress(Exception):  # whatever it is: without help, then
+            if stack.enter_context(only_one(cache_folder())):
+                made = tempfile.TemporaryDirectory(prefix="belated-", ignore_cleanup_errors=True)
+                claims = Path(stack.enter_context(made))
+                crew = _at_work[function] = Crew(claims)  # first of all: other threads see it at once
+                stack.callback(_at_work.pop, function)
+                stack.callback(crew.dismiss)
+                task = pickle.dumps((function.__name__, missing, str(claims)))
+                for _ in range(wanted):
+                    crew.hire(task)
+        yield crew
+
+
+@contextmanager
+def only_one(folder: Path | None) -> Iterator[bool]:
+    """A context, and whether no other process has one for the same folder: who has it keeps a file there with its
+    number. One that was killed leaves it behind; should two find that at once, both may go on, which does no harm."""
+    if folder is None or not _locked(lock := folder / "compilers.lock"):
+        yield False
+        return
     try:
-        with tempfile.TemporaryDirectory(prefix="belated-", ignore_cleanup_errors=True) as folder:
-            try:
-                with suppress(OSError, pickle.PickleError):  # without help, then
-                    task = pickle.dumps((function.__name__, missing, folder))
-                    for _ in range(wanted):
-                        processes.append(_started())
-                        _tell(processes[-1], task)
-                _at_work[function] = Crew(Path(folder), processes)
-                yield _at_work[function]
-            finally:
-                _at_work.pop(function, None)
-                for process in processes:
-                    process.kill()
-                    process.wait()
+        yield True
     finally:
-        _busy.release()
+        with suppress(OSError):
+            if lock.read_text() == str(os.getpid()):
+                lock.unlink()
+
+
+def _locked(lock: Path) -> bool:
+    """Make the file; False if another process did."""
+    if _is_left_over(lock):
+        lock.unlink(missing_ok=True)
+    try:
+        with lock.open("x") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        return False
+    return True
+
+
+def _is_left_over(lock: Path) -> bool:
+    try:
+        if time.time() - lock.stat().st_mtime > LONGEST:
+            return True
+        owner = int(lock.read_text())
+    except (OSError, ValueError):  # there is none, or it is just being written
+        return False
+    if owner == os.getpid():  # of an earlier process with the same number, as in containers: this one is only beginning
+        return True
+    try:
+        if os.name == "posix":  # elsewhere this would be no question, but a signal
+            os.kill(owner, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # another user's
+        return False
+    return False
 
 
 def _missing(function: Callable[..., Any], policies: Sequence[Policy]) -> list[Policy]:
     """One policy of each class for which the function is neither compiled here nor on disk, but could be kept there."""
     found: dict[type[Policy], Policy] = {}
     for policy in policies:
-        if type(policy).__module__.startswith("belated.policies.") and type(policy) not in found:
+        if is_built_in(type(policy)) and type(policy) not in found:
             entry = entry_for(function, type(policy))
             if not is_compiled(entry) and is_shared(entry) and not is_on_disk(entry):
                 found[type(policy)] = policy
     return list(found.values())
 
 
-def _is_python() -> bool:
-    """Whether a process of this interpreter can be started; a program that has one inside is another matter."""
-    return not hasattr(sys, "frozen") and "python" in Path(sys.executable or "").name.lower()
+def _may_start() -> bool:
+    """Whether processes of this interpreter are allowed, and can be started; a program that has one inside is another
+    matter."""
+    is_python = not hasattr(sys, "frozen") and "python" in Path(sys.executable or "").name.lower()
+    return is_python and os.environ.get("BELATED_COMPILERS") != "0"
 
 
 def _started() -> subprocess.Popen[bytes]:
     folder = cache_folder()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    parts = [part for part in sys.path if isinstance(part, str) and part]  # Python itself passes over all others
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(parts)}
     if folder is not None:
         environment["BELATED_CACHE_DIR"] = str(folder.parent)
     return subprocess.Popen(
@@ -125,9 +197,3 @@ def _started() -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         env=environment,
     )
-
-
-def _tell(process: subprocess.Popen[bytes], task: bytes) -> None:
-    if process.stdin is not None:
-        with process.stdin as pipe:
-            pipe.write(task)

@@ -18,6 +18,27 @@ from belated.registry import Registry
 NO_TABLE: npt.NDArray[np.float64] = np.zeros(0)
 
 
+class _FormLabel:
+    """The label of a class, and of its instances with the name of a parameter that is on."""
+
+    def __init__(self, plain: str, form: str) -> None:
+        self._plain, self._form = plain, form
+
+    def __get__(self, made: Any, cls: type | None = None) -> str:
+        return f"{self._plain} {self._form}" if made is not None and getattr(made, self._form) else self._plain
+
+
+def label_with(plain: str, form: str) -> Any:
+    """A ``label`` for a policy with a parameter that is on or off and of which other things are true where it is on:
+    the class, and instances where it is off, have the label ``plain``, the others ``plain form``.
+
+    >>> from belated.policies import PrefixUCB
+    >>> PrefixUCB.label, PrefixUCB().label, PrefixUCB(spread=True).label
+    ('Prefix-UCB', 'Prefix-UCB', 'Prefix-UCB spread')
+    """
+    return _FormLabel(plain, form)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Policy(Declared, ABC):
     """A rule that chooses arms. A concrete policy is a frozen dataclass of its parameters, registered by ``@policy``.
@@ -28,7 +49,7 @@ class Policy(Declared, ABC):
     :class:`~belated.forms.elimination.EliminationPolicy`), or brings its own ``choose``."""
 
     label: ClassVar[str] = ""
-    """Short name in tables and legends."""
+    """Short name in tables and legends; see :func:`label_with` where a parameter makes another policy of it."""
     formula: ClassVar[str] = ""
     """The rule in one line, for ``belated policies``."""
     memory: ClassVar[int] = 0
@@ -75,7 +96,8 @@ class Policy(Declared, ABC):
             for field in fields(self)
             if field.name != "horizon" and getattr(self, field.name) not in (None, field.default)
         ]
-        return f"{self.label}({', '.join(given)})" if given else self.label
+        label = type(self).label  # a form that has a label of its own is told among the parameters
+        return f"{label}({', '.join(given)})" if given else label
 
     # ---- kernel functions that most policies leave as they are ----
 
@@ -148,6 +170,11 @@ def blind(body: Callable[..., Any]) -> Callable[..., Any]:
     return body
 
 
+def is_built_in(policy: type[Policy]) -> bool:
+    """Whether a policy's class is one of the package's own."""
+    return policy.__module__.startswith("belated.policies.")
+
+
 @dataclass_transform(frozen_default=True)
 def policy(cls: type[P]) -> type[P]:
     """Decorator of a concrete policy: a frozen dataclass, registered, with a ``Parameters`` type of its own.
@@ -164,7 +191,7 @@ def policy(cls: type[P]) -> type[P]:
         "owner": made,
     }
     own = (made.note_answer, made.answered)
-    made.is_trusted = cls.__module__.startswith("belated.policies.")
+    made.is_trusted = is_built_in(cls)
     made.reads_origin = not all(body in _BLIND for body in own)
     made.answers_nobody = made.is_trusted and not made.reads_origin
     # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__

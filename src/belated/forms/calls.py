@@ -16,7 +16,7 @@ import numpy as np
 from belated.compiling import compile_for
 from belated.errors import InvalidParameter
 from belated.forms import hooks
-from belated.forms.base import Policy
+from belated.forms.base import Policy, is_built_in
 from belated.forms.state import State, reset, view
 from belated.kernel import cache_folder, entry, inner, policy_entry, private_entry, private_folder
 from belated.rng import run_key
@@ -33,15 +33,14 @@ def entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..
 
 @cache
 def _entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
-    if policy.__module__.startswith("belated.policies."):
+    if is_built_in(policy):
         return policy_entry(function, policy.__name__)
     return private_entry(function, *sources_of(policy))
 
 
 def code_folder(policy: type[Policy]) -> Path | None:
     """Where compiled code of a policy is kept; that from outside the package has a folder that knows its sources."""
-    inside = policy.__module__.startswith("belated.policies.")
-    return cache_folder() if inside else private_folder(*sources_of(policy))
+    return cache_folder() if is_built_in(policy) else private_folder(*sources_of(policy))
 
 
 def sources_of(policy: type[Policy]) -> tuple[set[str], set[str]]:

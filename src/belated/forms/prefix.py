@@ -3,10 +3,12 @@
 The rewards of an arm's first M pulls are independent of what arrived and when. With S_M the sum of those that came and
 x_M the number of those that did not, their mean lies between S_M / M and (S_M + x_M) / M; so
 
-    U = min over M of (S_M + x_M) / M + r(M),        L = max over M of S_M / M - r(M)
+    U = min over M of p + r_M(p), p = (S_M + x_M) / M,        L = max over M of p - r_M(1 - p), p = S_M / M
 
-contain the arm's mean wherever the radius r holds for all M at once. M runs over the right ends of cells of pulls,
-which grow by a fifth, and over all pulls; for each cell the policy's memory holds its pulls, its answers and their sum.
+contain the arm's mean wherever the radius r_M(p) = min(sqrt(2c/M), b + sqrt(b (b + 2p))), b = 4c/M, holds for all M at
+once; the regret bounds of the policies need c = ln T (``confidence=None`` with a horizon). M runs over the right
+ends of cells of pulls, which grow by a fifth, and over all pulls; for each cell the policy's memory
+holds its pulls, its answers and their sum.
 
 Most pulls and answers change the last cell alone. So what the prefixes before it come to is kept, and found anew when
 one of them changed, or when there is another last one."""

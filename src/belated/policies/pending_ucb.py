@@ -27,6 +27,8 @@ TIMES = 4.0
 """An answer is hoped for until it is so many times as late as the latest that came."""
 MOST = 4.0
 """How many times the answers of an arm its lost ones may count."""
+FAITH = 100.0
+"""After so many old pulls without an answer a silent arm is taken for half of what it was."""
 NEVER = 1e18
 
 
@@ -66,6 +68,14 @@ def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
     state.memory[everyone, NEXT] = min(state.memory[everyone, NEXT], check)
 
 
+@inner
+def refresh_silent(policy: Any, state: State, now: Any) -> None:
+    """The index of every silent arm, when the number of these has changed."""
+    for arm in range(state.arms):
+        if state.observed[arm] == 0.0 and state.pulls[arm] > 0:
+            refresh(policy, state, np.uint32(arm), now)
+
+
 @policy
 class PendingUCB(IndexPolicy, ConfidencePolicy):
     """UCB that counts the answers it may still hope for; for delays that do not depend on the reward.
@@ -78,14 +88,16 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
       pulling the same arm again.
     - mean = (S + 1/2) / (n + 1): no arm is taken for perfect or hopeless after a few answers.
     - The bound is a coin's, not sqrt(2c/x): low rates are told apart with far fewer pulls.
-    - If a share F of the arm's older pulls was answered, x is times min(1/F, 4, 1 / the average share): lost answers
-      need not be made up for, as long as they are not most of this arm's alone.
+    - If a share F of the arm's older pulls was answered, x is times min(1/F, 4, 1 / the average share), the average of
+      the arms when this one last changed: lost answers need not be made up for, as long as they are not most of this
+      arm's alone.
     - A silent arm (n = 0) has x = m, and mean = 1/2 + 1/(2 U) with U silent arms: at most one is taken for perfect.
-      When it has been silent for more than 4 times the longest delay of any arm, its mean is 1/2.
+      With w of its pulls older than 4 times the longest delay of any arm, its mean is 1/2 of 100 / (100 + w): an arm
+      that never answers is given up.
 
     ``patience`` is the longest believable delay in rounds, if the operator knows it: it takes the place of 4 (D + 1)
-    for all arms. Ages are known to within a factor of 3. Where delays depend on the reward this fails as UCB
-    does: PrefixUCB does not.
+    for all arms. Ages are known to within a factor of 3: hope ends when between a third of it and all of it is over.
+    Where delays depend on the reward this fails as UCB does: PrefixUCB does not.
 
     >>> from belated import Bandit
     >>> bandit = Bandit(["bad", "good"], PendingUCB(confidence=1.0))
@@ -138,6 +150,8 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
             ages.count(state, arm, pulled_at, -1.0)
         if answers < 0.0 and state.observed[arm] == 1.0:
             state.memory[state.arms, SEEN] -= 1.0
+            state.memory[state.arms, SHARES] += 1.0 - state.memory[arm, SHARE]
+            state.memory[arm, SHARE] = 1.0
         if pulls < 0.0 and state.pulls[arm] == 1:
             state.memory[state.arms, SHARES] -= state.memory[arm, SHARE]
             state.memory[arm, SHARE] = 0.0
@@ -148,10 +162,12 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
         n = arm.observed
         x = n + arm.memory[arm.number, YOUNG]
         if n < 1.0:
-            mean = 0.5
             rounds = window(policy, arm.memory, everyone)
-            if rounds == 0.0 or ages.younger(arm, rounds) == arm.pulls:
-                mean += 0.5 / max(everyone - arm.memory[everyone, SEEN], 1.0)
+            old = arm.pulls - ages.younger(arm, rounds) if rounds > 0.0 else 0.0
+            if old > 0.0:
+                mean = 0.5 * FAITH / (FAITH + old)
+            else:
+                mean = 0.5 + 0.5 / max(everyone - arm.memory[everyone, SEEN], 1.0)
         else:
             mean = (arm.total + 0.5) / (n + 1.0)
             most = min(MOST, everyone / max(arm.memory[everyone, SHARES], 1e-9))
@@ -180,13 +196,12 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         if state.observed[arm] == 1.0:
             state.memory[state.arms, SEEN] += 1.0
-            for other in range(state.arms):
-                if state.observed[other] == 0.0 and state.pulls[other] > 0:
-                    refresh(policy, state, np.uint32(other), now)
+            refresh_silent(policy, state, now)
         refresh(policy, state, arm, now)
 
     @staticmethod
     def corrected(policy: Any, state: State, arm: Any, now: Any) -> Any:
+        refresh_silent(policy, state, now)
         if state.pulls[arm] > 0:
             refresh(policy, state, arm, now)
         else:

@@ -11,13 +11,15 @@ from belated.forms.prefix import PrefixPolicy
 class PrefixElimination(EliminationPolicy, PrefixPolicy):
     """OPSE with tighter bounds, for those who know which decision an answer belongs to.
 
-    The upper bound is the smallest, over prefixes of the first M pulls of an arm, of (S_M + x_M)/M + sqrt(2c/M), the
-    lower bound the largest S_M/M - sqrt(2c/M); S_M and x_M are the sum of the answers and the number of missing ones
-    among these pulls. Both hold for every joint law of reward and delay, and lie inside OPSE's (M = all pulls): old
-    pulls, whose answers have come, are not spoilt by young ones that are still out.
+    The upper bound is the smallest, over prefixes of the first M pulls of an arm, of p + r(p) with p = (S_M + x_M)/M,
+    the lower bound the largest p - r(1 - p) with p = S_M/M; S_M and x_M are the sum of the answers and the number of
+    missing ones among these pulls, and r(p) = min(sqrt(2c/M), b + sqrt(b(b + 2p))) with b = 4c/M. They lie inside
+    OPSE's (M = all pulls, sqrt(2c/M)): old pulls, whose answers have come, are not spoilt by young ones that are still
+    out.
 
-    Regret at most sum of 346 ln T / gap_i + ln K max of gap_i max(d_i, d_best)(1 - gap_i/4), and a little more: see
-    the page on prefix brackets.
+    With c = ln T (``confidence=None`` and a horizon) both hold for every joint law of reward and delay, and regret is
+    at most the sum of 346 ln T / gap_i + ln K max of gap_i max(d_i, d_best)(1 - gap_i/4), and a little more: see the
+    page on prefix brackets. With another ``confidence`` no such bound is proven.
 
     >>> from belated import Bandit
     >>> bandit = Bandit(["bad", "good"], PrefixElimination(confidence=0.5))
@@ -29,4 +31,7 @@ class PrefixElimination(EliminationPolicy, PrefixPolicy):
     """
 
     label = "Prefix-SE"
-    formula = "SE with bounds max_M S_M/M - sqrt(2c/M) and min_M (S_M + x_M)/M + sqrt(2c/M), M first pulls"
+    formula = (
+        "SE with bounds max_M p - r(1 - p), p = S_M/M, and min_M p + r(p), p = (S_M + x_M)/M, "
+        "r(p) = min(sqrt(b/2), b + sqrt(b(b + 2p))), b = 4c/M, M first pulls"
+    )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from belated.errors import InvalidParameter
 from belated.forms import hooks
-from belated.forms.base import NO_TABLE, policy
+from belated.forms.base import NO_TABLE, label_with, policy
 from belated.forms.confidence import level, radius
 from belated.forms.index import IndexPolicy
 from belated.forms.prefix import (
@@ -76,14 +76,17 @@ def spread_upper(policy: Any, arm: Arm) -> Any:
 class PrefixUCB(IndexPolicy, PrefixPolicy):
     """UCB on the upper prefix bracket, for those who know which decision an answer belongs to.
 
-    Each arm once in index order, then the arm with the largest U = min over M of (S_M + x_M)/M + sqrt(2c/M), ties to
-    the lowest index; S_M and x_M are the sum of the answers and the number of missing ones among the arm's first M
-    pulls. U holds for every joint law of reward and delay. Regret at most sum of 39 ln T / gap_i + gap_i d_i(1 -
-    gap_i/4), and a little more; it does not depend on the best arm's delay: see the page on prefix brackets.
+    Each arm once in index order, then the arm with the largest U, ties to the lowest index. U is the smallest, over
+    prefixes of the arm's first M pulls, of p + min(sqrt(2c/M), b + sqrt(b(b + 2p))) with p = (S_M + x_M)/M and b =
+    4c/M; S_M and x_M are the sum of the answers and the number of missing ones among these pulls. With c = ln T
+    (``confidence=None`` and a horizon) U holds for every joint law of reward and delay, and regret is at most the sum
+    of 39 ln T / gap_i + gap_i d_i(1 - gap_i/4), and a little more; it does not depend on the best arm's delay: see the
+    page on prefix brackets. With another ``confidence`` no such bound is proven.
 
-    ``spread=True`` spreads the pulls while it waits: of the most telling prefix (that with the smallest x_M/M +
-    sqrt(2c/M)) it takes the bound, with the radius of up to 4 M pulls; where that is below U, with sqrt(4c/M) inside
-    U, it is the index. It has no such guarantee, and wins where delays are harmless.
+    ``spread=True`` (shown as Prefix-UCB spread) spreads the pulls while it waits: of the most telling prefix (that with
+    the smallest x_M/M + sqrt(2c/M)) it takes the bound, with the radius of up to 4 M pulls; where that is below U, with
+    2c in place of c inside U, it is the index. It has no such guarantee, with any c, and wins where delays are
+    harmless.
 
     >>> from belated import Bandit
     >>> bandit = Bandit(["bad", "good"], PrefixUCB(confidence=1.0))
@@ -94,8 +97,8 @@ class PrefixUCB(IndexPolicy, PrefixPolicy):
     [3, 97]
     """
 
-    label = "Prefix-UCB"
-    formula = "argmax min_M (S_M + x_M)/M + sqrt(2c/M), M first pulls"
+    label = label_with("Prefix-UCB", "spread")
+    formula = "argmax min_M p + min(sqrt(b/2), b + sqrt(b(b + 2p))), p = (S_M + x_M)/M, b = 4c/M, M first pulls"
 
     spread: bool = False
 

@@ -47,7 +47,7 @@ class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     name: ExperimentName
     arms: Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS, extra_json_schema={"uniqueItems": True})]
     policy: dict[str, Any] | None = None
-    """Left out: the usual one."""
+    """Left out: the usual one, of an experiment with silence or without."""
     seed: Seed = 0
     silence: SilenceRequest | None = None
 

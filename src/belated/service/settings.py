@@ -45,7 +45,7 @@ def is_loopback(host: str) -> bool:
 
 
 LOGS = ("debug", "info", "warning", "error")
-OTHERS = {"BELATED_CONFIG", "BELATED_CACHE_DIR", "BELATED_EXAMPLES", "BELATED_SCREENSHOTS"}
+OTHERS = {"BELATED_CONFIG", "BELATED_CACHE_DIR", "BELATED_COMPILERS", "BELATED_EXAMPLES", "BELATED_SCREENSHOTS"}
 """Variables that are no settings of the server's, but of the package's and its tests'."""
 
 

@@ -59,15 +59,15 @@ def read_spec(text: str) -> Spec:
 
 
 def checked_spec(arms: Any, policy: dict[str, Any] | None, seed: int, silence: Silence | None) -> Spec:
-    """The spec of an experiment, or why it cannot be. Without a policy it has the usual one, written down as any
-    other."""
+    """The spec of an experiment, or why it cannot be. Without a policy it has the usual one (with silence, the
+    one for that), written down as any other."""
     try:
         names = arm_names(arms)
         if len(names) > MOST_ARMS or any(len(name) > LONGEST_ARM for name in names):
             raise Refused(
                 422, "invalid-arms", f"arms: give at most {MOST_ARMS:,} names of at most {LONGEST_ARM} characters."
             )
-        made = usual_policy() if policy is None else make_policy(policy)
+        made = usual_policy(silence is not None) if policy is None else make_policy(policy)
         check_seed(seed)
     except Refused:
         raise
@@ -75,7 +75,7 @@ def checked_spec(arms: Any, policy: dict[str, Any] | None, seed: int, silence: S
         raise Refused(422, "invalid-experiment", str(error)) from error
     if silence is not None:
         _check_silence(silence, made)
-    given = {"name": made.label, **_parameters(made)}
+    given = {"name": type(made).label, **_parameters(made)}
     return Spec(list(names), given, seed, silence)
 
 

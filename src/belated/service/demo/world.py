@@ -29,7 +29,7 @@ class Story:
     name: str
     arms: tuple[str, ...]
     policy: dict[str, Any] | None
-    """None: the usual one."""
+    """None: the usual one, as it is with or without silence."""
     means: tuple[float, ...]
     delay: DelayLaw
     silence: Silence | None = None
