@@ -95,6 +95,8 @@ def _imported(kind: str, name: str) -> type[Any]:
     except BelatedError:
         raise  # says itself what is wrong, such as that a policy has no label
     except Exception as error:  # whatever the user's own module does while it is imported
+        if not module:
+            raise
         last = traceback.extract_tb(error.__traceback__)[-1]
         at = "" if isinstance(error, SyntaxError) else f" (line {last.lineno} of {last.filename})"  # it says so itself
         said = " ".join(f"{type(error).__name__}: {error}".split())

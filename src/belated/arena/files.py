@@ -15,7 +15,7 @@ import numpy as np
 from belated._version import __version__
 from belated.arena.rows import Row
 from belated.arena.scores import HIGH, Scores
-from belated.errors import StateError
+from belated.errors import InvalidParameter, StateError
 from belated.stage import Stage
 
 FORMAT = "belated.arena.1"
@@ -64,11 +64,11 @@ def _scores(data: Mapping[str, Any]) -> Scores:
     runs = np.array(data["runs"], np.int64)
     shape = (len(rows), len(labels))
     if not rows or not labels or any(array.shape != shape for array in (regret, stderr, error)):
-        raise ValueError(f"regret, stderr and error must be {shape[0]} rows of {shape[1]} policies")
+        raise InvalidParameter(f"regret, stderr and error must be {shape[0]} rows of {shape[1]} policies")
     if runs.shape != shape[:1]:
-        raise ValueError(f"runs must be one number for each of {shape[0]} rows")
+        raise InvalidParameter(f"runs must be one number for each of {shape[0]} rows")
     if not (np.all(np.isfinite([regret, stderr, error])) and np.all(regret > 0.0)):
-        raise ValueError("regrets must be numbers above 0, and their errors numbers")
+        raise InvalidParameter("regrets must be numbers above 0, and their errors numbers")
     return Scores(rows, labels, regret, stderr, error, runs)
 
 

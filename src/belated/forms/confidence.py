@@ -47,6 +47,14 @@ radius = tabulated
 
 
 @inner
+def sharp(mean: Any, width: Any) -> Any:
+    """How far above a mean of rewards in [0, 1] the true one may be, where sqrt(2c/M) is ``width``: the less of two
+    solutions of M kl(mean, q) <= 4c, as kl(p, q) is at least 2 (q - p)^2, and (q - p)^2 / 2q."""
+    budget = 2.0 * width * width
+    return min(width, budget + math.sqrt(budget * (budget + 2.0 * mean)))
+
+
+@inner
 def observed_mean(arm: Arm) -> Any:
     """S / max(n, 1), the paper's estimate from what was observed."""
     return arm.total / max(arm.observed, 1.0)

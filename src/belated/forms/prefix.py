@@ -15,13 +15,12 @@ one of them changed, or when there is another last one."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from belated.forms.confidence import ConfidencePolicy, radius
+from belated.forms.confidence import ConfidencePolicy, radius, sharp
 from belated.forms.state import Arm, State
 from belated.kernel import inner
 
@@ -89,14 +88,6 @@ def outdate(state: State, arm: Any) -> None:
     """What was found of the cells before the last is no longer so."""
     for place in range(OLD, OLD + SURVEYS):
         state.memory[arm, place] = 1.0
-
-
-@inner
-def sharp(mean: Any, width: Any) -> Any:
-    """How far above a mean of rewards in [0, 1] the true one may be, where sqrt(2c/M) is ``width``: the less of two
-    solutions of M kl(mean, q) <= 4c, as kl(p, q) is at least 2 (q - p)^2, and (q - p)^2 / 2q."""
-    budget = 2.0 * width * width
-    return min(width, budget + math.sqrt(budget * (budget + 2.0 * mean)))
 
 
 @inner

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from belated.errors import InvalidParameter
 from belated.forms import hooks
 from belated.forms.base import NO_TABLE, label_with, policy
-from belated.forms.confidence import level, radius
+from belated.forms.confidence import level, radius, sharp
 from belated.forms.index import IndexPolicy
 from belated.forms.prefix import (
     DOUBTED,
@@ -25,7 +25,6 @@ from belated.forms.prefix import (
     PrefixPolicy,
     close,
     opened,
-    sharp,
 )
 from belated.forms.state import Arm
 from belated.kernel import inner
