@@ -92,9 +92,10 @@ CASES = (
         "PendingUCB(confidence=1.0)`, or PrefixUCB(spread=True) with a deadline where silence can be given a meaning: "
         "these are the defaults of the service and of `Bandit`",
         (("all rows", lambda row: row.kind in KINDS),),
-        "Over all rows it has the smallest mean, and no worst row as bad as the others'. Then find out: the service "
-        "shows the delays of successes and of failures.",
-        "See the two cases before: each policy fails where the other's assumption is needed.",
+        "Over all rows it has the smallest mean. Then find out: the service shows the delays of successes and of "
+        "failures.",
+        "Each policy fails where the other's assumption is needed; the worst row of this one is a best arm that is "
+        "silent for most of the run.",
     ),
 )
 
@@ -124,6 +125,7 @@ CEILING = (
     "Near 1 a coin's bound is much narrower than the bracket's. It would take a bound that is sharp there and does not "
     "stop at 1, where arms that look perfect tie."
 )
+UNEXPLAINED = "Not examined yet:"
 REASONS = {
     "best-late-2000": SILENCE,
     "best-late-8000": SILENCE,
@@ -181,7 +183,7 @@ def which_policy_page(scores: Scores) -> str:
             "",
             f"{len(scores.rows)} rows, {len(scores.labels)} policies, {int(scores.runs.min()):,} to "
             f"{int(scores.runs.max()):,} runs of each; the standard error of a ratio is at most "
-            f"{100 * float((scores.error / scores.ratio).max()):.0f} % of it. Made by `make arena`; `belated arena "
+            f"{100 * scores.known:.0f} % of it. Made by `make arena`; `belated arena "
             "--list` gives the reason of each row, and `belated arena --policy package.module:MyPolicy` enters a "
             "policy of your own.",
             "",
@@ -244,7 +246,7 @@ def _targets(scores: Scores) -> list[str]:
         column = part.labels.index(label)
         ratios = {row.name: float(ratio) for row, ratio in zip(part.rows, part.ratio[:, column], strict=True)}
         if label != PREFIX:
-            misses += [(REASONS[name], label, name, ratios[name]) for name in high]
+            misses += [(REASONS.get(name, UNEXPLAINED), label, name, ratios[name]) for name in high]
     found = [
         "## What was aimed at",
         "",
