@@ -24,7 +24,8 @@ USUAL = (
 def usual_policy(silence: bool = False) -> Policy:
     """The policy of an experiment, and of a bandit, for which none is given.
 
-    PendingUCB has, over all rows of the arena, the smallest mean ratio to the best policy of the row. It is for delays that do not depend on the answer; if they may, name PrefixUCB (docs/which-policy.md).
+    PendingUCB has, over all rows of the arena, the smallest mean ratio to the best policy of the row. It is for
+    delays that do not depend on the answer; if they may, name PrefixUCB (docs/which-policy.md).
 
     With ``silence``, where no answer means one after a deadline, it is PrefixUCB with its pulls spread: nothing is lost
     then, and delays depend on the answers.
