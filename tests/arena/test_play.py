@@ -84,7 +84,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_a_row_is_played_until_its_ratios_are_known(row: Make, played: list[Any]) -> None:
-    scores = play([row("one", horizon=60)], POLICIES)
+    scores = play([row("one", horizon=12)], POLICIES)
     assert len(played) >= 2, "the row is too easy for this test"
     final = np.concatenate([batch.final for batch in played], axis=1)
     assert final.shape[1] == scores.runs[0] < MOST
@@ -97,7 +97,7 @@ def test_a_row_is_played_until_its_ratios_are_known(row: Make, played: list[Any]
 
 
 def test_no_run_is_played_twice(row: Make, played: list[Any]) -> None:
-    play([row("one", horizon=60)], POLICIES, seed=11)
+    play([row("one", horizon=12)], POLICIES, seed=11)
     columns = [tuple(column) for batch in played for column in batch.final.T]
     assert len(columns) > FIRST
     assert len(set(columns)) > 0.99 * len(columns)  # problems are drawn, so that hardly two runs are alike

@@ -62,7 +62,7 @@ def play(
     >>> from belated.arena import entrants, rows
     >>> scores = play(rows(["fixed-500"]), entrants(["UCB", "ThompsonSampling"]), runs=8)
     >>> [round(float(ratio)) for ratio in scores.ratio[0]]
-    [7, 1]
+    [8, 1]
     """
     if not rows:
         raise InvalidParameter("rows is empty; give at least one row, such as rows(['fixed-*']).")

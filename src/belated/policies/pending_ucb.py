@@ -63,7 +63,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     ...     decision = bandit.choose()
     ...     bandit.observe(decision.id, 0.9 if decision.arm == "good" else 0.1)
     >>> [arm.pulls for arm in bandit.summary()]
-    [4, 96]
+    [3, 97]
     """
 
     label = "Pending-UCB"
