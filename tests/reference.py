@@ -287,7 +287,7 @@ def pending(k: Known) -> Iterator[int]:
         else:
             silent = sum(other.n == 0 for other in arms)
             old = len(arm.out) - arm.younger(rounds, now) if rounds else 0
-            mean = 0.5 * 100.0 / (100.0 + old) if old else 0.5 + 0.5 / silent
+            mean = 0.5 * 300.0 / (300.0 + old) if old else 0.5 + 0.5 / silent
         x = max(x, 1.0)
         with quietly():
             arm.index = float(coin_upper(mean, 4.0 * k.c(x) / x))

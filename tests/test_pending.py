@@ -101,7 +101,7 @@ def test_an_answer_after_all_brings_an_arm_back() -> None:
 def test_an_arm_that_never_answers_is_given_up_whatever_the_rates_are(best: float, patience: float | None) -> None:
     problem = Problem([Bernoulli(best), Bernoulli(best / 2)], [Fixed(20), Never()])
     result = simulate(problem, PendingUCB(confidence=1.0, patience=patience), horizon=20_000, runs=10)
-    assert result.pulls[0, :, 1].max() < 2000
+    assert result.pulls[0, :, 1].max() < 4000  # of 20,000; with 1/2 for ever, nearly all where the rates are low
 
 
 # ---- lost answers ----

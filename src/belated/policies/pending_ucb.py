@@ -30,7 +30,7 @@ from belated.forms.state import Arm, State
 
 MOST = 4.0
 """How many times the answers of an arm its lost ones may count."""
-FAITH = 100.0
+FAITH = 300.0
 """After so many old pulls without an answer a silent arm is taken for half of what it was."""
 
 
@@ -50,7 +50,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
       the arms when this one last changed: lost answers need not be made up for, as long as they are not most of this
       arm's alone.
     - A silent arm (n = 0) has x = m, and mean = 1/2 + 1/(2 U) with U silent arms: at most one is taken for perfect.
-      With w of its pulls older than 4 times the longest delay of any arm, its mean is 1/2 of 100 / (100 + w): an arm
+      With w of its pulls older than 4 times the longest delay of any arm, its mean is 1/2 of 300 / (300 + w): an arm
       that never answers is given up.
 
     ``patience`` is the longest believable delay in rounds, if the operator knows it: it takes the place of 4 (D + 1)

@@ -38,9 +38,7 @@ def prefix_elimination(problem: Problem, horizon: int) -> Bound:
     worse, best = parted(problem)
     if not worse:
         return nothing("Prefix-SE", SOURCE)
-    gaps = problem.gaps[worse]
-    q = 1.0 - gaps / 4.0
-    d = np.array([quantile(problem, arm, level) for arm, level in zip(worse, q, strict=True)])
+    gaps, q, d = _waited_for(problem, worse)
     of_best = {star: np.array([quantile(problem, star, level) for level in q]) for star in best}
     star = min(best, key=lambda arm: float((gaps * np.maximum(d, of_best[arm])).max()))
     waits = np.maximum(d, of_best[star])
@@ -79,9 +77,7 @@ def prefix_ucb(problem: Problem, horizon: int) -> Bound:
     worse, _ = parted(problem)
     if not worse:
         return nothing("Prefix-UCB", SOURCE)
-    gaps = problem.gaps[worse]
-    q = 1.0 - gaps / 4.0
-    d = np.array([quantile(problem, arm, level) for arm, level in zip(worse, q, strict=True)])
+    gaps, q, d = _waited_for(problem, worse)
     learning, waiting = _learning(39.0, 2.0, 32.0, gaps, rounds), float((gaps * d).sum())
     return Bound(
         "Prefix-UCB",
@@ -94,6 +90,13 @@ def prefix_ucb(problem: Problem, horizon: int) -> Bound:
             f"{number(waiting)} = {number(learning + waiting)}, with d_i up to {number(float(d.max()))}"
         ),
     )
+
+
+def _waited_for(problem: Problem, worse: list[int]) -> tuple[Array, Array, Array]:
+    """Of each worse arm its gap, 1 - gap / 4, and that quantile of its delay."""
+    gaps = problem.gaps[worse]
+    q = 1.0 - gaps / 4.0
+    return gaps, q, np.array([quantile(problem, arm, level) for arm, level in zip(worse, q, strict=True)])
 
 
 def _learning(factor: float, more: float, pulls: float, gaps: Array, rounds: int) -> float:
