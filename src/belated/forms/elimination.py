@@ -12,7 +12,7 @@ the threads of a warp, which end their sweeps in different rounds, do not wait f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from belated.kernel import inner, where_array
 
 GONE, DONE, CURSOR, PHASE = range(4)
 """Registers: arms eliminated; arms of the phase that have had enough; place in the sweep; number of phases before this
-one."""
+one, where a phase may have several sweeps."""
 
 ONE = np.uint32(1)
 """Arms are counted in unsigned numbers, and in loops without a range: a GPU's compiler makes half the code of them."""
@@ -31,12 +31,28 @@ ONE = np.uint32(1)
 
 @inner
 def end_sweep(policy: Any, state: State, now: Any) -> None:
-    """Between two sweeps: drop arms that had enough from the phase; if none is left, eliminate and begin the next
-    phase."""
-    arms = state.arms
-    swept = np.uint32(arms - state.register[DONE])
-    kept = np.uint32(0)
+    """Between two sweeps: eliminate and begin the next phase, unless arms of this one have not had enough."""
+    if hooks.is_phased(policy):
+        if _goes_on(policy, state, now):
+            return
+        state.register[PHASE] += 1
+    before = np.uint32(state.arms - state.register[GONE])
+    kept = eliminate(policy, state, now)
+    if kept == before and state.register[DONE] == state.register[GONE]:
+        return  # the next sweep goes over these very arms
+    state.register[GONE] = state.register[DONE] = state.arms - kept
+    place = np.uint32(0)
+    while place < kept:
+        state.sweep[place] = state.active[place]
+        place += ONE
+
+
+@inner
+def _goes_on(policy: Any, state: State, now: Any) -> Any:
+    """Drop arms that had enough from the phase; whether some are left."""
+    swept = np.uint32(state.arms - state.register[DONE])
     phase = state.register[PHASE] + 1
+    kept = np.uint32(0)
     place = np.uint32(0)
     while place < swept:
         arm = state.sweep[place]
@@ -44,18 +60,8 @@ def end_sweep(policy: Any, state: State, now: Any) -> None:
             state.sweep[kept] = arm
             kept += ONE
         place += ONE
-    if kept == 0:
-        before = np.uint32(arms - state.register[GONE])
-        kept = eliminate(policy, state, now)
-        state.register[GONE] = arms - kept
-        state.register[PHASE] = phase
-        if kept < before or swept < before:  # else the last sweep went over these very arms
-            place = np.uint32(0)
-            while place < kept:
-                state.sweep[place] = state.active[place]
-                place += ONE
-    state.register[DONE] = arms - kept
-    state.register[CURSOR] = 0
+    state.register[DONE] = state.arms - kept
+    return kept > 0
 
 
 @inner
@@ -119,10 +125,17 @@ class EliminationPolicy(Policy):
     The bounds depend on what a pull or an answer of the arm changes, and on nothing else."""
 
     takes_back = True
+    is_phased: ClassVar[bool] = False
+    """Whether a phase may have several sweeps: the policy has a rule of its own for when an arm has had
+    :meth:`enough`."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.is_phased = cls.enough is not EliminationPolicy.enough
 
     @classmethod
     def shape(cls) -> Shape:
-        return Shape(eliminates=True, bounded=cls.enough is EliminationPolicy.enough, memory=cls.memory)
+        return Shape(eliminates=True, bounded=not cls.is_phased, memory=cls.memory)
 
     @staticmethod
     def enough(policy: Any, arm: Any, phase: Any) -> Any:
@@ -131,9 +144,10 @@ class EliminationPolicy(Policy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        if state.register[CURSOR] == state.arms - state.register[DONE]:
-            end_sweep(policy, state, now)
         place = state.register[CURSOR]
+        if place == state.arms - state.register[DONE]:
+            end_sweep(policy, state, now)
+            place = 0
         state.register[CURSOR] = place + 1
         return np.int64(state.sweep[np.uint32(place)])
 

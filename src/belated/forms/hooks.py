@@ -122,6 +122,11 @@ def sources(policy: Any, arm: Arm) -> Any:
     some."""
 
 
+@declared
+def is_phased(policy: Any) -> Any:
+    """Elimination: whether a phase may have several sweeps."""
+
+
 @dispatched
 def enough(policy: Any, arm: Arm, phase: Any) -> Any:
     """Elimination: whether the arm needs no further sweep in this phase (1, 2, ...)."""
