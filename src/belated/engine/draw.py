@@ -23,7 +23,6 @@ _FEW = 8
 """Tables up to this size are counted through instead of halved: nothing then depends on a branch."""
 _WIDE = 15
 """One less than the draws that a loop in vector code makes at a time."""
-NONE = -1
 
 
 @inner
@@ -96,9 +95,8 @@ def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scr
     if laws.kind[row] < SPLIT:
         quantiles(laws, row, scratch.u, count, delays)
         return
-    special = _special_part(laws, row)
-    if special >= NONE:
-        _draw_parts(laws, row, special, rewards, count, delays, scratch)
+    if _is_flat(laws, row):
+        _draw_parts(laws, row, rewards, count, delays, scratch)
         return
     _find_rows(laws, row, rewards, count, scratch)
     # Which row a draw ends at cannot be guessed: fixed delays are written down for all, the others are listed.
@@ -125,45 +123,41 @@ def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scr
 
 
 @inner
-def _special_part(laws: Laws, row: Any) -> Any:
-    """Of a row that leads to few others by a table: the only one that is no fixed delay but a simple row, or NONE if
-    all are fixed, or less."""
+def _is_flat(laws: Laws, row: Any) -> Any:
+    """Whether a row leads by a table to few others, all of them simple."""
     size = laws.hi[row]
     if laws.kind[row] == BY_CELL or size > _FEW:
-        return NONE - 1
-    special: Any = NONE
+        return False
+    nested = False
     for part in range(size):
-        kind = laws.kind[laws.whole[np.int64(laws.a[row]) + part]]
-        if kind >= SPLIT or (kind != FIXED and special != NONE):
-            return NONE - 1
-        special = special if kind == FIXED else part
-    return special
+        nested |= laws.kind[laws.whole[np.int64(laws.a[row]) + part]] >= SPLIT
+    return not nested
 
 
 @inner
-def _draw_parts(laws: Laws, row: Any, special: Any, rewards: Any, count: Any, delays: Any, scratch: Any) -> None:
-    """The delays of a row with a :func:`_special_part`: all fixed ones are written down, then the others drawn."""
+def _draw_parts(laws: Laws, row: Any, rewards: Any, count: Any, delays: Any, scratch: Any) -> None:
+    """The delays of a flat row: all fixed ones are written down, then each other part is drawn for its draws alone."""
     start = laws.lo[row]
     rows = np.int64(laws.a[row])
     is_split = laws.kind[row] == SPLIT
-    _count_below(laws.real, start, laws.hi[row], scratch.u if is_split else rewards, count, scratch.place)
+    _count_below(laws.real, start, laws.hi[row], scratch.u if is_split else rewards, count, scratch.row)
     for place in range(count):
-        delays[place] = laws.lo[laws.whole[rows + scratch.place[place]]]
-    if special == NONE:
-        return
-    others: Any = 0
-    for place in range(count):
-        other = scratch.place[place] == np.uint32(special)
-        scratch.place[others] = place
-        others += np.int64(other)
-    for other in range(others):
-        u = scratch.u[scratch.place[other]]
-        scratch.u[other] = _within(laws, start, special, u) if is_split else u
-    # The last few would not fill a vector: what is behind them is drawn as well, and not used.
-    found = np.uint32(laws.whole[rows + special])
-    quantiles(laws, found, scratch.u, min((others + _WIDE) & ~_WIDE, count), scratch.delay)
-    for other in range(others):
-        delays[scratch.place[other]] = scratch.delay[other]
+        delays[place] = laws.lo[laws.whole[rows + scratch.row[place]]]
+    for part in range(laws.hi[row]):
+        found = np.uint32(laws.whole[rows + part])
+        if laws.kind[found] == FIXED:
+            continue
+        others: Any = 0
+        for place in range(count):
+            scratch.place[others] = place
+            others += np.int64(scratch.row[place] == np.uint32(part))
+        for other in range(others):
+            u = scratch.u[scratch.place[other]]
+            scratch.part_u[other] = _within(laws, start, part, u) if is_split else u
+        # The last few would not fill a vector: what is behind them is drawn as well, and not used.
+        quantiles(laws, found, scratch.part_u, min((others + _WIDE) & ~_WIDE, count), scratch.delay)
+        for other in range(others):
+            delays[scratch.place[other]] = scratch.delay[other]
 
 
 @merged

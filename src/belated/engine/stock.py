@@ -31,6 +31,7 @@ class Scratch(NamedTuple):
     row: npt.NDArray[np.uint32]
     place: npt.NDArray[np.uint32]
     delay: npt.NDArray[np.int32]
+    part_u: npt.NDArray[np.float64]
 
 
 class Source(NamedTuple):
@@ -70,6 +71,7 @@ def allocate(laws: Laws, arms: int, horizon: int, *, drawn: bool = True) -> tupl
         row=np.zeros(size, np.uint32),
         place=np.zeros(size, np.uint32),
         delay=np.zeros(size, np.int32),
+        part_u=np.full(size, 0.5),
     )
     source = Source(*stored, laws, scratch)
     if not JIT:
@@ -156,6 +158,7 @@ def _refill_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: A
             row=array_at(table, 12, np.uint32),
             place=array_at(table, 13, np.uint32),
             delay=array_at(table, 14, np.int32),
+            part_u=array_at(table, 15, np.float64),
         ),
     )
     refill(source, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank)
