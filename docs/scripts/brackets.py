@@ -40,7 +40,7 @@ def known(policy: Any) -> np.ndarray[Any, Any]:
             learner.answer(0, 1.0, waited, number)
         if now % STEP == 0:
             came = float(learner.state.total[0] / max(learner.state.observed[0], 1.0))
-            rows.append((now, came, *learner.bounds(0)))
+            rows.append((now, came, *learner.bounds(0)[:2]))
     return np.array(rows)
 
 
