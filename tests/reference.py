@@ -270,8 +270,7 @@ class Pending:
 def pending(k: Known) -> Iterator[int]:
     """The coin's bound, computed when an arm is pulled, answered, looked at again; if silent, at a first answer too."""
     arms = [Pending() for _ in range(k.arms)]
-    shares = 0.0
-    read = 0
+    shares, came, read = 0.0, 0.0, 0
 
     def refresh(arm: Pending, now: int) -> None:
         nonlocal shares
@@ -287,7 +286,8 @@ def pending(k: Known) -> Iterator[int]:
         else:
             silent = sum(other.n == 0 for other in arms)
             old = len(arm.out) - arm.younger(rounds, now) if rounds else 0
-            mean = 0.5 * 300.0 / (300.0 + old) if old else 0.5 + 0.5 / silent
+            usual = min((came + 0.5) / (sum(of.n for of in arms) + 1.0), 0.5)
+            mean = usual * 300.0 / (300.0 + old) if old else 0.5 + 0.5 / silent
         x = max(x, 1.0)
         with quietly():
             arm.index = float(coin_upper(mean, 4.0 * k.c(x) / x))
@@ -299,6 +299,7 @@ def pending(k: Known) -> Iterator[int]:
             arm = arms[number]
             arm.n, arm.S, arm.late = arm.n + 1, arm.S + reward, max(arm.late, now - pulled_at)
             arm.out.remove(pulled_at)
+            came += reward
             if arm.n == 1:
                 for other in arms:
                     if other.n == 0 and other.out:

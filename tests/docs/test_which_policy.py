@@ -16,6 +16,7 @@ from belated.arena import Row, Scores, entrants, rows
 from belated.arena.entrants import labels_of
 from belated.arena.files import read
 from belated.arena.play import PRECISION
+from belated.defaults import usual_policy
 
 SCRIPTS = ROOT / "docs" / "scripts"
 FILE, PAGE, PICTURE = SCRIPTS / "arena.json", ROOT / "docs" / "which-policy.md", ROOT / "docs" / "images" / "arena.png"
@@ -107,12 +108,21 @@ def test_every_row_belongs_to_a_case(script: ModuleType) -> None:
         assert any(wanted(row) for case in script.CASES[:-1] for _, wanted in case.tables), row.name
 
 
-def test_every_row_that_misses_a_target_was_examined(script: ModuleType) -> None:
+def test_every_row_that_misses_a_target_was_examined_and_no_other(script: ModuleType) -> None:
     assert script.UNEXPLAINED not in PAGE.read_text(encoding="utf-8")
+    scores = read(FILE)
+    spread = scores.among(lambda row: not row.loses).above(script.SPREAD, script.WORST)
+    pending = scores.among(lambda row: not row.depends).above(script.PENDING, script.WORST)
+    assert set(script.REASONS) == {*spread, *pending}
+
+
+def test_the_defaults_are_what_it_advises(script: ModuleType) -> None:
+    assert script.CASES[0].policy == usual_policy(silence=True).label
+    assert script.CASES[-1].policy == usual_policy().label == read(FILE).ranked()[0]
 
 
 def test_targets_that_are_missed_are_told_with_the_reason(script: ModuleType) -> None:
-    bad = {"best-late-2000": 1.6, "half-at-once": 2.5, "one-never": 9.0}
+    bad = {"best-late-2000": 1.6, "half-at-once": 2.5, "lost-of-the-rest": 9.0}
 
     def ratio(row: Row, label: str) -> float:
         return bad.get(row.name, 1.5) if label in (script.SPREAD, script.PENDING) else OTHERS
@@ -121,12 +131,15 @@ def test_targets_that_are_missed_are_told_with_the_reason(script: ModuleType) ->
     aimed = page.split("## What was aimed at\n")[1]
     (table,) = tables(page, "What was aimed at")
     count = sum(not row.loses for row in rows())
-    assert table[script.SPREAD][-1] == f"2 of {count}"  # 1.5 is not above 1.5, and one-never loses answers
+    assert table[script.SPREAD][-1] == f"2 of {count}"  # 1.5 is not above 1.5, and lost-of-the-rest loses answers
     assert table[script.PREFIX][-1] == f"{count} of {count}"
     assert table[script.PENDING][-1] == f"3 of {sum(not row.depends for row in rows())}"
     silence = aimed.split(script.SILENCE)[1].split("\n\n")[1].splitlines()
     assert f"- {script.SPREAD}: best-late-2000 1.60" in silence
-    assert f"- {script.PENDING}: best-late-2000 1.60, one-never 9.00" in silence
+    assert f"- {script.PENDING}: best-late-2000 1.60" in silence
+    mirrored = aimed.split(script.MIRRORED_LUCK)[1].split("\n\n")[1].splitlines()
+    assert mirrored == [f"- {script.PENDING}: lost-of-the-rest 9.00"]
+    assert f"It has above {script.WORST}: fixed-0 {OTHERS:.2f}, " in aimed
     quick = aimed.split(script.QUICK)[1].split("\n\n")[1].splitlines()
     assert f"- {script.SPREAD}: half-at-once 2.50" in quick
 
@@ -135,7 +148,7 @@ def test_reasons_and_names_are_of_rows_and_policies_that_there_are(script: Modul
     names = {row.name for row in rows()}
     assert set(script.REASONS) <= names
     assert {*script.SHOWN, script.ELIMINATION} <= set(labels_of(entrants()))
-    told = [script.SILENCE, script.MIRROR, script.LUCK, script.QUICK, script.CEILING]
+    told = [*script.REASONS.values()]
     for word in re.findall(r"\b[a-z]+(?:-[a-z0-9*]+)+", " ".join(told)):
         assert any(re.fullmatch(word.replace("*", ".*"), name) for name in names), word
 

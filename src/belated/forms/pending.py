@@ -15,9 +15,9 @@ from belated.kernel import inner
 LONGEST, SHARE, CHECK, YOUNG = (ages.SIZE + place for place in range(4))
 """Places in the memory of an arm: the longest delay of its answers and 1, the share of its answers among its pulls that
 are not young, the round in which its index is looked at again, and how many pending pulls are young."""
-NEXT, SEEN, SHARES = 0, 1, 2
+NEXT, SEEN, SHARES, CAME, TOTAL = range(5)
 """Places in the memory of all arms together: the first of these rounds, the number of arms with an answer, the sum of
-the shares; and LONGEST."""
+the shares, the number of answers and their sum; and LONGEST."""
 TIMES = 4.0
 """An answer is hoped for until it is so many times as late as the latest that came."""
 NEVER = 1e18
@@ -53,7 +53,7 @@ def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
     rescore(policy, state, arm, now)
     rounds = window(policy, state.memory, arm if seen.observed > 0.0 else everyone)
     check = NEVER
-    if rounds > 0.0 and hoped > 0.0 and seen.pulls > seen.observed:
+    if rounds > 0.0 and hoped > 0.0:
         check = now + max(1.0, math.floor(0.125 * rounds))
     state.memory[arm, CHECK] = check
     state.memory[everyone, NEXT] = min(state.memory[everyone, NEXT], check)

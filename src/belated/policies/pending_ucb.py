@@ -14,6 +14,7 @@ from belated.forms.coin import coin_upper
 from belated.forms.confidence import ConfidencePolicy, level, level_at
 from belated.forms.index import LEADER, IndexPolicy, forget
 from belated.forms.pending import (
+    CAME,
     CHECK,
     LONGEST,
     NEVER,
@@ -21,6 +22,7 @@ from belated.forms.pending import (
     SEEN,
     SHARE,
     SHARES,
+    TOTAL,
     YOUNG,
     refresh,
     refresh_silent,
@@ -50,11 +52,14 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
       the arms when this one last changed: lost answers need not be made up for, as long as they are not most of this
       arm's alone.
     - A silent arm (n = 0) has x = m, and mean = 1/2 + 1/(2 U) with U silent arms: at most one is taken for perfect.
-      With w of its pulls older than 4 times the longest delay of any arm, its mean is 1/2 of 300 / (300 + w): an arm
-      that never answers is given up.
+      With w of its pulls older than 4 times the longest delay of any arm, its mean is 300 / (300 + w) of the average
+      of all answers that came, or of 1/2 if that is less: an arm that never answers is given up.
 
     ``patience`` is the longest believable delay in rounds, if the operator knows it: it takes the place of 4 (D + 1)
-    for all arms. Ages are known to within a factor of 3: hope ends when between a third of it and all of it is over.
+    for all arms. Ages are known to within a factor of 3, and looked at after each eighth of it: hope for an answer ends
+    when between a third of the time and an eighth more than all of it is over. An arm that never answers is pulled for
+    all that time, and then some hundred times more, the more the lower the rates (100 at a half, 800 at one in a
+    hundred).
     Where delays depend on the reward this fails as UCB does: PrefixUCB does not.
 
     >>> from belated import Bandit
@@ -96,6 +101,8 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         ages.age(state, arm, now)
         ages.count(state, arm, pulled_at, -1.0)
+        state.memory[state.arms, CAME] += 1.0
+        state.memory[state.arms, TOTAL] += reward
         late = float(now - pulled_at)  # its delay and 1
         state.memory[arm, LONGEST] = max(state.memory[arm, LONGEST], late)
         state.memory[state.arms, LONGEST] = max(state.memory[state.arms, LONGEST], late)
@@ -104,6 +111,8 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     def note_correction(
         policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, answers: Any, total: Any
     ) -> Any:
+        state.memory[state.arms, CAME] += answers
+        state.memory[state.arms, TOTAL] += total
         if pulls < 0.0 and answers == 0.0:
             ages.count(state, arm, pulled_at, -1.0)
         if answers < 0.0 and state.observed[arm] == 1.0:
@@ -123,7 +132,8 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
             rounds = window(policy, arm.memory, everyone)
             old = arm.pulls - ages.younger(arm, rounds) if rounds > 0.0 else 0.0
             if old > 0.0:
-                mean = 0.5 * FAITH / (FAITH + old)
+                usual = (arm.memory[everyone, TOTAL] + 0.5) / (arm.memory[everyone, CAME] + 1.0)
+                mean = min(usual, 0.5) * FAITH / (FAITH + old)
             else:
                 mean = 0.5 + 0.5 / max(everyone - arm.memory[everyone, SEEN], 1.0)
         else:
