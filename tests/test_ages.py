@@ -161,7 +161,7 @@ def searched(mean: float, budget: float) -> float:
     last = math.nextafter(1.0, 0.0)
     if mean >= last or entropy(mean, last) <= budget:
         return 1.0
-    return float(brentq(lambda q: entropy(mean, q) - budget, mean, last, xtol=1e-15))
+    return float(brentq(lambda q: entropy(mean, q) - budget, mean, last, xtol=1e-15, maxiter=1000))
 
 
 def bound(mean: float, budget: float) -> float:
@@ -174,7 +174,7 @@ MEANS = st.one_of(
     st.sampled_from([0.0, 0.5, 1.0, 1e-9, 1.0 - 1e-9]),
     st.integers(0, 2000).flatmap(lambda n: st.integers(0, n).map(lambda s: (s + 0.5) / (n + 1.0))),
 )
-BUDGETS = st.floats(-12.0, 2.0).map(lambda power: 10.0**power)
+BUDGETS = st.one_of(st.floats(-20.0, 2.0).map(lambda power: 10.0**power), st.just(0.0))
 ERROR = 1e-6
 
 
@@ -187,7 +187,7 @@ def test_the_bound_is_the_solution(mean: float, budget: float) -> None:
 @strategies.examples(600)
 @given(mean=MEANS, budget=BUDGETS)
 def test_it_is_between_the_mean_and_one(mean: float, budget: float) -> None:
-    assert mean <= bound(mean, budget) <= 1.0
+    assert mean - 1e-15 <= bound(mean, budget) <= 1.0  # it is 1 - exp(u), so that a last bit may be lost
 
 
 def test_it_grows_with_the_mean_and_with_the_budget() -> None:
@@ -202,5 +202,5 @@ def test_it_grows_with_the_mean_and_with_the_budget() -> None:
 
 def test_of_a_perfect_coin_and_of_a_hopeless_one() -> None:
     assert bound(1.0, 0.3) == 1.0
-    for budget in (1e-6, 0.1, 3.0):
+    for budget in (0.0, 1e-6, 0.1, 3.0):
         assert bound(0.0, budget) == pytest.approx(-math.expm1(-budget), abs=1e-9)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,16 +21,25 @@ from belated.compiling import is_on_disk
 from belated.delays import Fixed
 from belated.engine import compilers
 from belated.engine.circle import play_rings
-from belated.policies import UCB, PhasedElimination, SuccessiveElimination
+from belated.forms.base import Policy
+from belated.policies import (
+    UCB,
+    OptimisticUCB,
+    PhasedElimination,
+    PrefixUCB,
+    SuccessiveElimination,
+    ThompsonSampling,
+)
 from belated.rewards import Bernoulli
 
 SOURCE = str(Path(kernel.__file__).parents[1])
 STOP = np.zeros(1, np.int64)
+SOME: list[Policy] = [UCB(), SuccessiveElimination(), PhasedElimination()]
 LONG = 300
 """Seconds after which something hangs."""
 NEEDS_JIT = pytest.mark.skipif(not kernel.JIT, reason="nothing is compiled")
 START = """
-import subprocess, sys, time
+import os, subprocess, sys, time
 from pathlib import Path
 import belated.simulate
 from belated import Problem, simulate
@@ -67,7 +76,7 @@ compilers.claimed = after_the_other
 """
 HANG = """
 def meddle():
-    print("now", flush=True)
+    os.write(1, b"now\\n")  # at once: two threads come here
     time.sleep(1000)
 
 compilers.claimed = after_the_other
@@ -145,11 +154,14 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
     environment = surroundings(cache, TMPDIR=str(temporary))
     command, pipe = [sys.executable, "-c", START + HANG + PLAY], subprocess.PIPE
     with subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe) as parent:
-        assert parent.stdout is not None
-        assert parent.stdout.readline().strip() == b"now"  # the other is compiling
-        assert len(left_in(cache)) == len(list(temporary.glob("belated-*"))) == 1
-        parent.terminate()
-        parent.communicate(timeout=LONG)  # until the other, too, has closed the pipe for errors
+        try:
+            assert parent.stdout is not None
+            assert parent.stdout.readline().strip() == b"now"  # the other is compiling
+            assert len(left_in(cache)) == len(list(temporary.glob("belated-*"))) == 1
+            parent.terminate()
+            parent.communicate(timeout=LONG)  # until the other, too, has closed the pipe for errors
+        finally:
+            parent.kill()
     assert not list(cache.rglob("*play_rings*.nbc"))  # it was not done
     assert not list(temporary.glob("belated-*"))
 
@@ -193,6 +205,12 @@ def test_a_process_is_waited_for_while_it_lives(entry: Any, sleeper: subprocess.
     compilers.Crew().wait_for(play_rings, PhasedElimination(), STOP)  # and where there is none, not at all
 
 
+def test_who_is_stopped_does_not_wait(entry: Any, tmp_path: Path) -> None:
+    at_work: Any = SimpleNamespace(poll=lambda: pytest.fail("it is waited for"))
+    assert compilers.claimed(tmp_path, UCB())
+    compilers.Crew(tmp_path, [at_work]).wait_for(play_rings, UCB(), np.ones(1, np.int64))
+
+
 def test_code_is_on_disk_when_its_data_are(entry: Any, tmp_path: Path) -> None:
     (tmp_path / "circle.play_rings-85.py311.nbi").touch()
     (tmp_path / "circle.play_rings-85.py311.1.nbc.tmp.0123").touch()
@@ -220,13 +238,67 @@ def test_what_goes_wrong_at_the_start_leaves_one_without_help(
     assert left_in(tmp_path) == []
 
 
-def hired(monkeypatch: pytest.MonkeyPatch) -> int:
+def test_a_process_that_cannot_be_told_its_task_is_not_waited_for(entry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = []
+
+    class Deaf:
+        """Its input was closed at once; until it is killed it lives."""
+
+        def write(self, data: bytes) -> None:
+            raise BrokenPipeError
+
+        def close(self) -> None:
+            raise BrokenPipeError
+
+        def kill(self) -> None:
+            killed.append(self)
+
+        def poll(self) -> int | None:
+            return -9 if killed else None
+
+        def wait(self) -> None:
+            pass
+
+        @property
+        def stdin(self) -> Deaf:
+            return self
+
+    monkeypatch.setattr(compilers, "_started", Deaf)
+    with compilers.crew_for(play_rings, SOME, 8) as crew:
+        assert len(killed) == 1
+        assert compilers.claimed(crew._claims, UCB())  # type: ignore[arg-type]
+        crew.wait_for(play_rings, UCB(), STOP)
+
+
+def hired(monkeypatch: pytest.MonkeyPatch, workers: int = 8, policies: Sequence[Policy] = SOME) -> int:
     """How many processes would be started; other threads know of them from the first on."""
     known = []
     monkeypatch.setattr(compilers.Crew, "hire", lambda crew, task: known.append(compilers._at_work[play_rings] is crew))
-    with compilers.crew_for(play_rings, [UCB(), SuccessiveElimination(), PhasedElimination()], 8):
+    with compilers.crew_for(play_rings, policies, workers):
         assert all(known)
     return len(known)
+
+
+def test_as_many_processes_are_started_as_have_work_and_are_allowed(
+    entry: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This process is one of the workers; and four others are the most."""
+    assert [hired(monkeypatch, workers) for workers in (1, 2, 3, 8)] == [0, 1, 2, 2]
+    many = [*SOME, ThompsonSampling(), OptimisticUCB(), PrefixUCB()]
+    assert [hired(monkeypatch, workers, many) for workers in (1, 4, 8)] == [0, 3, 4]
+
+
+def test_who_compiles_the_same_at_the_same_time_waits_for_the_same_processes(
+    entry: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilers.Crew, "hire", lambda crew, task: None)
+    with compilers.crew_for(play_rings, SOME, 8) as first:
+        with compilers.crew_for(play_rings, SOME, 8) as second:
+            assert second is first
+        with compilers.crew_for(simulate, SOME, 8) as other:
+            assert other is not first
+        assert compilers._at_work == {play_rings: first}
+    assert not compilers._at_work
 
 
 def test_processes_can_be_turned_off(entry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +315,9 @@ def test_one_program_at_a_time_has_processes(
         assert first
         assert lock.read_text() == str(os.getpid())
     assert not lock.exists()
-    lock.write_text(str(sleeper.pid))
+    with compilers.only_one(tmp_path) as first:
+        lock.write_text(str(sleeper.pid))  # by one that took ours for a lock of a process that was killed
+    assert lock.exists()
     assert hired(monkeypatch) == 0
     assert lock.exists()
     os.utime(lock, (0, 0))  # long ago: another process has its number by now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -95,14 +96,16 @@ def test_a_larger_mean_has_a_larger_bound(means: tuple[float, float], width: flo
 # ---- zero delay ----
 
 
-def choices(policy: Any, rewards: list[float], rounds: int) -> list[int]:
-    """Of a live bandit that is told of every decision at once; an arm's reward is always the same."""
+def choices(policy: Any, rewards: Sequence[float | Sequence[float]], rounds: int) -> list[int]:
+    """Of a live bandit that is told of every decision at once; an arm has one reward, or one for each of its pulls."""
     bandit = Bandit([str(arm) for arm in range(len(rewards))], policy)
-    found = []
+    found: list[int] = []
     for _ in range(rounds):
         decision = bandit.choose()
-        found.append(int(decision.arm))
-        bandit.observe(decision.id, rewards[found[-1]])
+        arm = int(decision.arm)
+        of_arm = rewards[arm]
+        bandit.observe(decision.id, of_arm[found.count(arm)] if isinstance(of_arm, Sequence) else of_arm)
+        found.append(arm)
     return found
 
 
@@ -136,6 +139,32 @@ def test_smaller_constant_rewards(rewards: list[float], c: float) -> None:
             break
         assert one == other, round_
         pulls[other] += 1
+
+
+@strategies.examples(40)
+@given(
+    means=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=4),
+    c=st.sampled_from([0.05, 0.3, 1.0]),
+    seed=st.integers(0, 2**32),
+)
+def test_random_rewards(means: list[float], c: float, seed: int) -> None:
+    """They choose alike until every arm's UCB index is below 1/4, although a prefix may be lower by luck."""
+    rounds = 300
+    draws = (np.random.default_rng(seed).random((len(means), rounds)) < np.array(means)[:, None]).astype(float).tolist()
+    ours, theirs = (choices(policy, draws, rounds) for policy in (PrefixUCB(confidence=c), UCB(confidence=c)))
+    seen: list[list[float]] = [[] for _ in means]
+    for round_, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        indices = [sum(of) / len(of) + math.sqrt(2 * c / len(of)) if of else math.inf for of in seen]
+        if max(indices) < 0.25:
+            break
+        assert one == other, round_
+        seen[other].append(draws[other][len(seen[other])])
+
+
+def test_random_rewards_in_the_simulator() -> None:
+    problem = Problem([Bernoulli(mean) for mean in (0.5, 0.4, 0.7, 0.6, 0.1)], Fixed(0))
+    found = simulate(problem, [PrefixUCB(confidence=1.0), UCB(confidence=1.0)], horizon=20_000, runs=50)
+    assert np.array_equal(found.curves[0], found.curves[1])
 
 
 def test_below_a_quarter_they_part() -> None:

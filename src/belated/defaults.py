@@ -14,9 +14,9 @@ CONFIDENCE = 1.0
 """c of all of them, as in the paper's experiments."""
 
 USUAL = (
-    "Pending-UCB with confidence 1, for delays that do not depend on the answer; if they may, name Prefix-UCB (see "
-    "which-policy in the documentation). With silence it is Prefix-UCB with confidence 1 and spread, as failures are "
-    "then known at the deadline and successes before."
+    "Pending-UCB with confidence 1, for delays that do not depend on the answer; if they may, name Prefix-UCB, with "
+    "confidence 1, spread true (see which-policy in the documentation). With silence it is Prefix-UCB with confidence "
+    "1 and spread, as failures are then known at the deadline and successes before."
 )
 """The usual policy in words, for all who use the service."""
 
@@ -25,7 +25,8 @@ def usual_policy(silence: bool = False) -> Policy:
     """The policy of an experiment, and of a bandit, for which none is given.
 
     PendingUCB has, over all rows of the arena, the smallest mean ratio to the best policy of the row. It is for
-    delays that do not depend on the answer; if they may, name PrefixUCB (docs/which-policy.md).
+    delays that do not depend on the answer; if they may, name
+    PrefixUCB(confidence=1.0, spread=True) (docs/which-policy.md).
 
     With ``silence``, where no answer means one after a deadline, it is PrefixUCB with its pulls spread: nothing is lost
     then, and delays depend on the answers.

@@ -101,7 +101,7 @@ def test_no_run_is_played_twice(row: Make, played: list[Any]) -> None:
     columns = [tuple(column) for batch in played for column in batch.final.T]
     assert len(columns) > FIRST
     assert len(set(columns)) > 0.99 * len(columns)  # problems are drawn, so that hardly two runs are alike
-    assert len({batch.seed for batch in played}) == len(played)
+    assert [batch.seed for batch in played] == [11 + number * 2**64 for number in range(len(played))]
 
 
 def test_fewer_runs_than_are_needed_are_played_if_they_are_asked_for(row: Make, played: list[Any]) -> None:
@@ -238,8 +238,9 @@ def test_an_interruption_keeps_the_finished_rows(row: Make, monkeypatch: pytest.
 
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A device that is the processor: what is asked of "cuda" is played here; ``at_once`` is how many rows it had."""
-    state = SimpleNamespace(at_once=0, now=0, calls=0, hold=threading.Event())
+    """A device that is the processor: what is asked of "cuda" is played here; ``at_once`` is how many rows it had, and
+    ``horizons`` are those of the batches that it began."""
+    state = SimpleNamespace(at_once=0, now=0, horizons=[], hold=threading.Event())
     state.hold.set()
     lock = threading.Lock()
 
@@ -247,7 +248,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         assert given.pop("device") == "cuda"
         with lock:
             state.now += 1
-            state.calls += 1
+            state.horizons.append(given["horizon"])
             state.at_once = max(state.at_once, state.now)
         state.hold.wait(20.0)
         try:
@@ -281,6 +282,14 @@ def test_a_device_plays_several_rows_at_a_time(row: Make, device: SimpleNamespac
     assert all(0 <= step.finished < step.rows == 6 for step in steps)
 
 
+def test_a_device_begins_with_the_long_rows(
+    row: Make, device: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "ROWS_ON_DEVICE", 1)
+    play(rows_of_three(row), POLICIES, runs=2, device="cuda")
+    assert device.horizons == [300, 200, 100]
+
+
 def test_an_interruption_of_a_device_keeps_the_finished_rows_and_begins_no_other_batch(
     row: Make, device: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,13 +315,13 @@ def test_an_interruption_of_a_device_keeps_the_finished_rows_and_begins_no_other
         yield
 
     device.hold.clear()
-    device.calls = 0
+    device.horizons.clear()
     monkeypatch.setattr(MODULE, "as_completed", stop_at_once)
     hard = [row(f"row-{number}", horizon=60) for number in range(3)]  # they would need a second batch
     with pytest.raises(ArenaInterrupted) as caught:
         play(hard, POLICIES, device="cuda")
     assert caught.value.scores is None
-    assert device.calls == 3
+    assert device.horizons == [60] * 3
     assert device.now == 0  # nothing is left behind at work
 
 

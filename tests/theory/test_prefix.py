@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +13,7 @@ from scipy.stats import binom
 
 import strategies
 from belated import Problem, simulate
-from belated.delays import ByReward, DelayLaw, Empirical, Fixed, Geometric, Never, PacketLoss, Pareto
-from belated.errors import InvalidParameter
+from belated.delays import ByReward, DelayLaw, Empirical, Fixed, Geometric, Never, PacketLoss
 from belated.forms.base import Policy
 from belated.policies import PrefixElimination, PrefixUCB
 from belated.rewards import Bernoulli
@@ -91,28 +89,6 @@ def test_it_is_infinite_where_an_arm_loses_more_than_a_quarter_of_its_gap(
 
 
 @both
-@pytest.mark.parametrize("law", [Fixed(100), Never(), Pareto(0.5)], ids=repr)
-@pytest.mark.parametrize("count", [1, 3])
-def test_equal_arms_and_one_arm_cost_nothing(theorem: Theorem, law: DelayLaw, count: int) -> None:
-    bound = theorem(arms(*[0.5] * count, delays=law), T)
-    assert bound.value == 0.0
-    assert "best" in bound.driver
-
-
-@both
-@pytest.mark.parametrize("horizon", [0, -5, 1.5, True, "100", None, math.inf])
-def test_a_bad_horizon_is_an_error(theorem: Theorem, horizon: Any) -> None:
-    with pytest.raises(InvalidParameter, match="horizon"):
-        theorem(arms(0.6, 0.4, delays=Fixed(1)), horizon)
-
-
-@both
-def test_what_is_no_problem_is_an_error(theorem: Theorem) -> None:
-    with pytest.raises(InvalidParameter, match="Problem"):
-        theorem([Bernoulli(0.5)], T)  # type: ignore[arg-type]
-
-
-@both
 @strategies.examples(40)
 @given(problem=strategies.problems(st.integers(2, 4)), horizon=st.sampled_from([1, 2, 100, 50_000, 10**12]))
 def test_the_parts_add_up_and_the_statement_has_them(theorem: Theorem, problem: Problem, horizon: int) -> None:
@@ -134,8 +110,10 @@ def test_it_has_the_factor_gap_that_theorem_5_has_not() -> None:
             assert wide > lower_bound_dependent(0.2, 2000, T).value
 
 
-@pytest.mark.parametrize(("theorem", "pulls", "factor"), [(prefix_ucb, 32, 39), (prefix_elimination, 288, 346)])
-def test_prefixes_that_are_not_kept_guarantee_nothing(theorem: Theorem, pulls: int, factor: int) -> None:
+@pytest.mark.parametrize(
+    ("theorem", "pulls", "factor", "more"), [(prefix_ucb, 32, 39, 2), (prefix_elimination, 288, 346, 3)]
+)
+def test_prefixes_that_are_not_kept_guarantee_nothing(theorem: Theorem, pulls: int, factor: int, more: int) -> None:
     """Beyond 57,512,483 pulls of an arm the last cell has no end: a gap that needs a longer prefix costs gap T."""
     horizon = 10**11
     for longest, kept in ((57_400_000, True), (57_600_000, False)):
@@ -143,9 +121,10 @@ def test_prefixes_that_are_not_kept_guarantee_nothing(theorem: Theorem, pulls: i
         problem = arms(0.5, 0.5 - gap, delays=Fixed(0))
         expected = factor * math.log(horizon) / gap if kept else gap * horizon
         assert theorem(problem, horizon).value == pytest.approx(expected, rel=1e-3)
-        few = theorem(problem, 1000).value  # so long a run is needed for it to matter
-        assert few == pytest.approx(factor * math.log(1000) / gap, rel=1e-3)
-        assert few > gap * 1000
+    tiny = float(arms(0.5, 0.4999, delays=Fixed(0)).gaps[1])
+    assert pulls * math.log(1000) / tiny**2 > 57_600_000
+    few = theorem(arms(0.5, 0.4999, delays=Fixed(0)), 1000).value  # so long a run is needed for it to matter
+    assert few == pytest.approx(factor * math.log(1000) / tiny + more * tiny, rel=1e-12)
 
 
 # ---- which policy ----
@@ -214,6 +193,7 @@ def test_pulls_and_regret_are_below_what_the_proofs_say(problem: Problem, horizo
         bound = theorem(problem, horizon)
         assert bound.value < horizon * problem.gaps.max() / 2
         assert 0.0 < found.mean[place, -1] + 4 * found.stderr[place, -1] < bound.value
+        assert 1.3 < bound.value / found.mean[place, -1] < 21, "as the page says"
         broken = np.zeros(runs, bool)
         for arm in range(1, problem.arms):
             gap, wait = float(problem.gaps[arm]), bound.delays[arm]

@@ -35,6 +35,8 @@ from belated.theory import (
     optimistic_pessimistic,
     optimistic_ucb,
     phased_elimination,
+    prefix_elimination,
+    prefix_ucb,
     successive_elimination,
 )
 from belated.theory.bound import number
@@ -42,7 +44,14 @@ from belated.theory.bound import number
 T = 10_000
 LOG_T = math.log(T)
 Theorem = Callable[[Problem, int], Bound]
-UPPER: list[Theorem] = [successive_elimination, phased_elimination, optimistic_pessimistic, optimistic_ucb]
+UPPER: list[Theorem] = [
+    successive_elimination,
+    phased_elimination,
+    optimistic_pessimistic,
+    optimistic_ucb,
+    prefix_elimination,
+    prefix_ucb,
+]
 upper = pytest.mark.parametrize("theorem", UPPER)
 
 

@@ -8,13 +8,12 @@ from dataclasses import fields
 from inspect import isabstract
 from typing import Any
 
+from belated.defaults import CONFIDENCE
 from belated.domains import parameters_of
 from belated.errors import ConfigurationError
 from belated.forms.base import POLICIES, Policy
 from belated.spec.keys import hint
 
-CONFIDENCE = 1.0
-"""c of every policy that has one, as in the paper's experiments."""
 FORMS: dict[str, tuple[dict[str, Any], ...]] = {
     "PatientBandits": ({"alpha": 1.0, "constant": 0.5},),
     "PrefixUCB": ({}, {"spread": True}),
@@ -101,5 +100,8 @@ def _own(name: str) -> type[Policy]:
         raise ConfigurationError(f"policy is {name!r}, which is no policy; give a class made with @policy.")
     if isabstract(cls):
         missing = ", ".join(sorted(cls.__abstractmethods__))
-        raise ConfigurationError(f"policy is {name!r}, which has no {missing}; give a class that has all it needs.")
+        raise ConfigurationError(
+            f"policy is {name!r}, which has no {missing}; give a class that has all it needs, "
+            "as docs/howto/add-a-policy.md says."
+        )
     return cls

@@ -14,7 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from belated.arena.scores import Scores
+from belated.arena.scores import Scores, three_figures
 from belated.figures import STYLE
 
 DARKEST = 16.0
@@ -166,7 +166,7 @@ def _tiles(
         axes.text(
             j,
             i,
-            "1" if best[i, j] else _number(float(shown[i, j])),
+            "1" if best[i, j] else three_figures(float(shown[i, j])),
             ha="center",
             va="center",
             color="white" if heat[i, j] > 0.62 else "#08613F" if best[i, j] else "#222222",
@@ -178,10 +178,6 @@ def _tiles(
     axes.tick_params(which="both", length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-
-
-def _number(ratio: float) -> str:
-    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
 
 
 def _count(scores: Scores) -> str:

@@ -18,6 +18,15 @@ FEW = 30
 """Below so many runs of a row a standard error says little, and is not told."""
 
 
+def three_figures(ratio: float) -> str:
+    """A ratio as tables and pictures show it.
+
+    >>> three_figures(1.254), three_figures(12.34), three_figures(1234.5)
+    ('1.25', '12.3', '1,234')
+    """
+    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:,.0f}"
+
+
 @dataclass(frozen=True)
 class Scores:
     """The arena's table. Rows of the arrays are rows of the arena, columns are policies."""

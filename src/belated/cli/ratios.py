@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from belated.arena.scores import HIGH, Scores
+from belated.arena.scores import HIGH, Scores, three_figures
 
 SHADES = ((1.0, "bold green"), (HIGH, ""), (2.0, "yellow"), (5.0, "dark_orange"), (float("inf"), "red"))
 """Up to which ratio a number has which style."""
@@ -20,8 +20,7 @@ _WIDE, _NARROW = 110, 80
 
 def shaded(ratio: float) -> Text:
     """A ratio in three figures, the darker the larger."""
-    text = f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:,.0f}"
-    return Text(text, style=next(style for most, style in SHADES if ratio <= most))
+    return Text(three_figures(ratio), style=next(style for most, style in SHADES if ratio <= most))
 
 
 def _table() -> Table:

@@ -21,7 +21,7 @@ SIZE = AGES + 2 * LEVELS
 def place_of(pulled_at: Any, counted: Any) -> Any:
     """Where a pull is counted, when counts are of round ``counted``."""
     level = 0
-    while (pulled_at >> level) < (counted >> level) - 1:
+    while level < LEVELS - 1 and (pulled_at >> level) < (counted >> level) - 1:
         level += 1
     return AGES + 2 * level + ((pulled_at >> level) & 1)
 

@@ -184,6 +184,7 @@ class PrefixPolicy(ConfidencePolicy):
         count(state, arm, rank, pulls, answers, total)
         place = 3 * cell_of(rank)  # what is taken away in another order may come out as less than nothing, or too much
         state.memory[arm, place + 2] = min(max(state.memory[arm, place + 2], 0.0), state.memory[arm, place + 1])
+        outdate(state, arm)  # the last cell may be empty now
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:

@@ -29,6 +29,8 @@ from belated.forms.prefix import (
 from belated.forms.state import Arm
 from belated.kernel import inner
 
+WIDER = math.sqrt(2.0)
+"""How many times the radius inside U is, where pulls are spread: 2c in place of c."""
 FURTHER = 4.0
 """How many times the pulls of the most telling prefix a spread index may take for known."""
 
@@ -52,7 +54,7 @@ def spread_upper(policy: Any, arm: Arm) -> Any:
             if here > 0.0:
                 width = radius(policy, pulls)
                 mean = most / pulls
-                high = mean + sharp(mean, policy.wider * width)
+                high = mean + sharp(mean, WIDER * width)
                 best = high if high < best else best
                 doubt = missing / pulls + width
                 if doubt <= telling:
@@ -64,7 +66,7 @@ def spread_upper(policy: Any, arm: Arm) -> Any:
     absent = memory[row, place] - memory[row, place + 1]
     width = radius(policy, arm.pulls)
     mean = (memory[row, DOUBTED] + (memory[row, place + 2] + absent)) / arm.pulls
-    best = min(memory[row, WIDE], mean + sharp(mean, policy.wider * width))
+    best = min(memory[row, WIDE], mean + sharp(mean, WIDER * width))
     if (memory[row, MISSING] + absent) / arm.pulls + width <= memory[row, TELLING]:
         return min(best, mean + sharp(mean, width))
     mean = memory[row, TOLD]
@@ -102,12 +104,11 @@ class PrefixUCB(IndexPolicy, PrefixPolicy):
     spread: bool = False
 
     class Constants(NamedTuple):
-        """The confidence level; whether pulls are spread, and how much wider the radius inside U is then."""
+        """The confidence level; whether pulls are spread."""
 
         c: float
         growth: float
         spread: float
-        wider: float
         table: npt.NDArray[np.float64] = NO_TABLE
 
     def _validate(self) -> None:
@@ -116,7 +117,7 @@ class PrefixUCB(IndexPolicy, PrefixPolicy):
 
     def constants(self, arms: int) -> tuple[float, ...]:
         c, growth = level(self.confidence, self.horizon, self.delta, arms)
-        return c, growth, float(self.spread), math.sqrt(2.0) if self.spread else 1.0
+        return c, growth, float(self.spread)
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
