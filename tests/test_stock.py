@@ -75,6 +75,8 @@ THIN = 2.0**-14
 LAWS: dict[str, DelayLaw] = {
     "one smooth part": Mixture([(0.5, Fixed(0)), (0.3, Geometric(40)), (0.2, Never())]),
     "two smooth parts": Mixture([(0.5, LogNormal(20, 2)), (0.5, Pareto(0.4))]),
+    "a smooth part and tables": Mixture([(0.4, LogNormal(20, 2)), (0.4, Poisson(5)), (0.2, Empirical([1, 7, 9]))]),
+    "by reward, two smooth": ByReward({0: Geometric(90), 1: LogNormal(5, 1)}),
     "a thin part between equal ones": Mixture([(0.3, Fixed(0)), (2e-5, Never()), (0.69998, Fixed(0))]),
     "late or never": Mixture([(0.5, Fixed(0)), (0.5, Empirical([5000], never=0.3))]),
     "mixtures in a mixture": Mixture([(1, Mixture([(1, Fixed(3)), (2, Poisson(5))])), (1, Mixture([(1, Never())]))]),
@@ -90,6 +92,20 @@ LAWS: dict[str, DelayLaw] = {
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_laws_that_lead_to_others(law: DelayLaw) -> None:
     assert_same(Problem([Bernoulli(0.5), Bernoulli(0.9)], law), 2000)
+
+
+def test_what_fills_up_a_vector_was_written_for_this_part() -> None:
+    """Else it may be what another part made of it, and no place in a table."""
+    laws, _ = encode([Problem([Bernoulli(0.5)], LAWS["two smooth parts"])], HORIZON)
+    stock, source = batches.allocate(laws, 1, batches.WASTE << batches.LARGEST)
+    key = np.uint64(3)
+    for rank in range(0, 20 << stock.bits, 1 << stock.bits):
+        source.scratch.part_u[:] = np.nan
+        with quietly():
+            _draw(stock, 1, key, key, 0, rank)
+        written = ~np.isnan(source.scratch.part_u)
+        assert written.sum() % 16 == 0
+        assert written[: written.sum()].all()
 
 
 @pytest.mark.parametrize("case", DELAY_CASES, ids=name)

@@ -154,8 +154,10 @@ def _draw_parts(laws: Laws, row: Any, rewards: Any, count: Any, delays: Any, scr
         for other in range(others):
             u = scratch.u[scratch.place[other]]
             scratch.part_u[other] = _within(laws, start, part, u) if is_split else u
-        # The last few would not fill a vector: what is behind them is drawn as well, and not used.
-        quantiles(laws, found, scratch.part_u, min((others + _WIDE) & ~_WIDE, count), scratch.delay)
+        wide = min((others + _WIDE) & ~_WIDE, count)  # the last few would not fill a vector
+        for other in range(others, wide):
+            scratch.part_u[other] = 0.5
+        quantiles(laws, found, scratch.part_u, wide, scratch.delay)
         for other in range(others):
             delays[scratch.place[other]] = scratch.delay[other]
 

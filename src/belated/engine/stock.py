@@ -71,7 +71,7 @@ def allocate(laws: Laws, arms: int, horizon: int, *, drawn: bool = True) -> tupl
         row=np.zeros(size, np.uint32),
         place=np.zeros(size, np.uint32),
         delay=np.zeros(size, np.int32),
-        part_u=np.full(size, 0.5),
+        part_u=np.zeros(size),
     )
     source = Source(*stored, laws, scratch)
     if not JIT:
