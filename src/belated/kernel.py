@@ -76,8 +76,8 @@ def merged(function: F) -> F:
 
 
 def outlined(function: F) -> F:
-    """``compiled`` for what is large and seldom called: it is not copied into its callers, which would take long to
-    compile."""
+    """``compiled`` for what is large and called in several places or seldom: nothing forces a copy into each of its
+    callers. Numba hands that force on from a caller that is copied itself; elsewhere the optimiser decides."""
     result: F = numba.njit(function, **_OPTIONS)
     return result
 
