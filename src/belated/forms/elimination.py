@@ -23,7 +23,7 @@ from belated.kernel import inner, where_array
 
 GONE, DONE, CURSOR, PHASE = range(4)
 """Registers: arms eliminated; arms of the phase that have had enough; place in the sweep; number of phases before this
-one, where a phase may have several sweeps."""
+one. The second and the last are for phases of several sweeps; elsewhere a sweep goes over the active arms."""
 
 ONE = np.uint32(1)
 """Arms are counted in unsigned numbers, and in loops without a range: a GPU's compiler makes half the code of them."""
@@ -36,15 +36,14 @@ def end_sweep(policy: Any, state: State, now: Any) -> None:
         if _goes_on(policy, state, now):
             return
         state.register[PHASE] += 1
-    before = np.uint32(state.arms - state.register[GONE])
     kept = eliminate(policy, state, now)
-    if kept == before and state.register[DONE] == state.register[GONE]:
-        return  # the next sweep goes over these very arms
-    state.register[GONE] = state.register[DONE] = state.arms - kept
-    place = np.uint32(0)
-    while place < kept:
-        state.sweep[place] = state.active[place]
-        place += ONE
+    state.register[GONE] = state.arms - kept
+    if hooks.is_phased(policy):
+        state.register[DONE] = state.arms - kept
+        place = np.uint32(0)
+        while place < kept:
+            state.sweep[place] = state.active[place]
+            place += ONE
 
 
 @inner
@@ -144,12 +143,13 @@ class EliminationPolicy(Policy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
+        phased = hooks.is_phased(policy)
         place = state.register[CURSOR]
-        if place == state.arms - state.register[DONE]:
+        if place == state.arms - state.register[DONE if phased else GONE]:
             end_sweep(policy, state, now)
             place = 0
         state.register[CURSOR] = place + 1
-        return np.int64(state.sweep[np.uint32(place)])
+        return np.int64((state.sweep if phased else state.active)[np.uint32(place)])
 
     @staticmethod
     def only_arm(policy: Any, state: State) -> Any:

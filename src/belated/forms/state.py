@@ -39,7 +39,7 @@ class State(NamedTuple):
     floor: Any  # (K,) elimination: the lower bounds, where both are kept; else nothing
     winner: npt.NDArray[np.uint32]  # (leaves,) index policies with many arms: the winner tree, its root at 1
     active: npt.NDArray[np.uint32]  # (K,) elimination: the arms left, in index order
-    sweep: npt.NDArray[np.uint32]  # (K,) elimination: the arms of the present sweep
+    sweep: npt.NDArray[np.uint32]  # (K,) elimination in phases: the arms of the present sweep
     eliminated_at: npt.NDArray[np.int64]  # (K,) the first round without the arm; -1 while it is active
     register: npt.NDArray[np.int64]  # (REGISTERS,) small numbers of the form
     memory: npt.NDArray[np.float64]  # (K + 1, M) statistics of the policy's own; the last row for all arms together
