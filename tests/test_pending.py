@@ -107,6 +107,26 @@ def test_an_arm_that_never_answers_is_given_up_whatever_the_rates_are(best: floa
     assert result.pulls[0, :, 1].max() < 1500  # of 20,000; taken for 1/2 for ever, nearly all where the rates are low
 
 
+@pytest.mark.parametrize(("patience", "most"), [(None, 1300), (500, 600)])
+def test_a_new_arm_whose_answers_are_lost_takes_as_much_as_the_page_on_the_service_says(
+    patience: float | None, most: int
+) -> None:
+    """Arms of 3 to 5 %, every answer 500 decisions late; the fourth arm is added after 4,000 and never answers."""
+    learner, rng = Learner(3, PendingUCB(confidence=1.0, patience=patience), 0), np.random.default_rng(0)
+    due: dict[int, tuple[int, float, int, int]] = {}
+    new = 0
+    for now in range(8000):
+        if now == 4000:
+            learner.add_arm()
+        if now in due:
+            learner.answer(*due.pop(now))
+        arm, rank = learner.decide()
+        if arm < 3:
+            due[now + 501] = (arm, float(rng.random() < (0.05, 0.04, 0.03)[arm]), rank, now)
+        new += arm == 3
+    assert 450 < new < most
+
+
 # ---- lost answers ----
 
 
