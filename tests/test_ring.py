@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from belated import Problem, simulate
 from belated.delays import Fixed
-from belated.engine import runner
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -27,6 +25,7 @@ from belated.policies import (
 from belated.rewards import Bernoulli
 from own_policies import Impatient
 from same import assert_same_bits
+from ways import only_the_wheel, watched
 
 POLICIES: list[Any] = [
     UCB(confidence=0.3),
@@ -75,24 +74,12 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 def test_the_ring_gives_the_bits_of_the_wheel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     setting, options = CASES[name]
     options = {"runs": 13, "seed": 4, "checkpoints": 7, **options}
-    calls: list[str] = []
-
-    def watched(way: str) -> Callable[..., int]:
-        played = getattr(runner, way)
-
-        def play(*given: Any) -> int:
-            calls.append(way)
-            return int(played(*given))
-
-        return play
-
-    for way in ("_play", "_play_ring"):
-        monkeypatch.setattr(runner, way, watched(way))
+    called = watched(monkeypatch)
     ring = simulate(setting, POLICIES, **options)
-    ways = set(calls)
-    monkeypatch.setattr(runner, "LONGEST_RING", 0)
-    calls.clear()
+    ways = set(called)
+    only_the_wheel(monkeypatch)
+    called.clear()
     wheel = simulate(setting, POLICIES, **options)
-    assert set(calls) == {"_play"}
-    assert ways == ({"_play"} if name == "longer than the horizon" else {"_play_ring"})
+    assert set(called) == {"play"}
+    assert ways == ({"play", "play_stretches"} if name == "longer than the horizon" else {"play_rings"})
     assert_same_bits(ring, wheel)

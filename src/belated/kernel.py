@@ -47,7 +47,7 @@ _INLINE: Any = {**_OPTIONS, "forceinline": True}
 _INNER: Any = {**_INLINE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-_COMPILED = tuple(f"{name}.py" for name in ("kernel", "address", "rng", "numerics", "samplers"))
+_COMPILED = tuple(f"{name}.py" for name in ("kernel", "address", "rng", "numerics", "samplers", "words"))
 _COMPILED += ("engine/*.py", "forms/*.py", "policies/*.py")
 """The package's files that hold compiled code."""
 

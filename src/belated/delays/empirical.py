@@ -59,7 +59,9 @@ class Empirical(DelayLaw):
         sample = np.minimum(np.asarray(self.delays), BEYOND)
         if self.never == 1.0:
             return row(FIXED, lo=NEVER)
-        return row(SAMPLE, a=sample.size / (1.0 - self.never), lo=builder.wholes(sample), hi=sample.size)
+        behind = NEVER if self.never > 0.0 else sample[-1]
+        known = builder.wholes([*sample, behind])
+        return row(SAMPLE, a=sample.size / (1.0 - self.never), lo=known, hi=sample.size)
 
 
 def _short(value: object) -> str:

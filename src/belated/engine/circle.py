@@ -14,7 +14,7 @@ from belated.engine.laws import Laws
 from belated.engine.ring import Ring, as_round, read, send, told
 from belated.forms import hooks
 from belated.forms.state import State, reset
-from belated.kernel import inner
+from belated.kernel import inner, where_array
 from belated.rng import run_key
 
 
@@ -53,6 +53,11 @@ def play_ring(policy: Any, game: Game, state: State, ring: Ring, sink: Sink) -> 
             hooks.record_pull(policy, state, arm, rank, now)
             place = following
             now = as_round(game, now + 1)
+            settled = min(settled_rounds(game, policy, state), until - now + 1, delay)
+            if settled > 0:
+                place = _play_settled(policy, game, state, ring, place, now, settled, coming, coming_reward)
+                coming, coming_reward = read(ring, place)
+                now = as_round(game, now + settled)
         if only >= 0:
             break
         if point < points and until == game.checkpoint[point]:
@@ -68,6 +73,40 @@ def play_ring(policy: Any, game: Game, state: State, ring: Ring, sink: Sink) -> 
         state.observed[np.uint32(only)] += max(horizon - delay - (now - 1), 0)
         settle(game, state, sink, np.uint32(only), now, point)
     return FINISHED
+
+
+def _settled(game: Game, policy: Any, state: State) -> Any:
+    """For how many rounds more the choice is settled, whatever the answers; on a GPU nobody asks."""
+    return hooks.settled(policy, state)
+
+
+def _unsettled(game: Game, policy: Any, state: State) -> Any:
+    return 0
+
+
+settled_rounds = where_array("ahead", _settled, _unsettled)
+
+
+@inner
+def _play_settled(
+    policy: Any, game: Game, state: State, ring: Ring, place: Any, now: Any, rounds: Any, coming: Any, reward: Any
+) -> Any:
+    """Play so many rounds, at most the delay, whose choices are settled; the place of the round after them."""
+    beyond = ring.first + (ring.delay + 1) * ring.apart
+    first = now
+    while now < first + rounds:
+        if now > ring.delay + 1:
+            answered, told_reward = told(game, ring, coming, reward)
+            rank = np.int64(state.observed[answered])
+            hooks.record_answer(policy, state, answered, told_reward, rank, now - 1 - ring.delay, now)
+        arm = np.uint32(hooks.settled_arm(policy, state))
+        rank = np.int64(state.pulls[arm])
+        send(game, ring, place, arm, rank)
+        hooks.record_pull(policy, state, arm, rank, now)
+        place = place + ring.apart if place + ring.apart < beyond else ring.first
+        coming, reward = read(ring, place)
+        now += 1
+    return place
 
 
 @inner

@@ -136,16 +136,17 @@ def _is_flat(laws: Laws, row: Any) -> Any:
 
 @inner
 def _draw_parts(laws: Laws, row: Any, rewards: Any, count: Any, delays: Any, scratch: Any) -> None:
-    """The delays of a flat row: all fixed ones are written down, then each other part is drawn for its draws alone."""
+    """The delays of a flat row, part by part: a fixed one is written down, others are drawn for their draws alone."""
     start = laws.lo[row]
     rows = np.int64(laws.a[row])
     is_split = laws.kind[row] == SPLIT
     _count_below(laws.real, start, laws.hi[row], scratch.u if is_split else rewards, count, scratch.row)
-    for place in range(count):
-        delays[place] = laws.lo[laws.whole[rows + scratch.row[place]]]
     for part in range(laws.hi[row]):
         found = np.uint32(laws.whole[rows + part])
         if laws.kind[found] == FIXED:
+            always = np.int32(laws.lo[found])
+            for place in range(count):
+                delays[place] = always if scratch.row[place] == np.uint32(part) else delays[place]
             continue
         others: Any = 0
         for place in range(count):

@@ -62,15 +62,21 @@ def play(
             return STOPPED
         if status != FINISHED:
             return status
-        outcome.final[run] = regret_of(setting.gap[run if setting.gap.shape[0] > 1 else 0], state)
-        for arm in range(state.arms):
-            outcome.pulls[run, arm] = state.pulls[arm]
-            outcome.observed[run, arm] = np.int64(state.observed[arm])
-            outcome.lost[run, arm] = lost(stock, np.uint32(arm), state.pulls[arm])
-            outcome.eliminated_at[run, arm] = state.eliminated_at[arm]
+        take_down(setting, outcome, state, stock, run)
         place[0] += 1
         place[1] = 0
     return FINISHED
+
+
+@inner
+def take_down(setting: Setting, outcome: Outcome, state: State, stock: Stock, run: Any) -> None:
+    """Write down how a run ended."""
+    outcome.final[run] = regret_of(setting.gap[run if setting.gap.shape[0] > 1 else 0], state)
+    for arm in range(state.arms):
+        outcome.pulls[run, arm] = state.pulls[arm]
+        outcome.observed[run, arm] = np.int64(state.observed[arm])
+        outcome.lost[run, arm] = lost(stock, np.uint32(arm), state.pulls[arm])
+        outcome.eliminated_at[run, arm] = state.eliminated_at[arm]
 
 
 @inner
@@ -139,7 +145,7 @@ def _play_span(
         arm = np.uint32(chosen)
         rank = state.pulls[arm]
         if begins_batch(stock, rank):
-            _draw_batch(setting, stock, key_a, key_b, arm, rank, run)
+            draw_next(setting, stock, key_a, key_b, arm, rank, run)
         place = place_of(stock, arm, rank)
         due = now + np.int64(stock.delay[place])
         air.put(flight, arm, rank, now, due, stock.reward[place], setting.horizon, hooks.reads_origin(policy))
@@ -149,7 +155,7 @@ def _play_span(
 
 
 @inner
-def _draw_batch(setting: Setting, stock: Stock, key_a: Any, key_b: Any, arm: Any, rank: Any, run: Any) -> None:
+def draw_next(setting: Setting, stock: Stock, key_a: Any, key_b: Any, arm: Any, rank: Any, run: Any) -> None:
     """Draw the rewards and delays of the pulls of ``arm`` from number ``rank`` on."""
     reward_row, delay_row = _rows(setting, arm, run)
     draw_batch(stock.source, reward_row, delay_row, key_a, key_b, np.int64(arm), rank)
@@ -194,7 +200,7 @@ def _count_rest(setting: Setting, state: State, stock: Stock, arm: Any, run: Any
         if begins_batch(stock, rank):
             if setting.stop[0] != 0:
                 return
-            _draw_batch(setting, stock, key_a, key_b, arm, rank, run)
+            draw_next(setting, stock, key_a, key_b, arm, rank, run)
         observed += np.int64(now + stock.delay[place_of(stock, arm, rank)] <= setting.horizon)
         now += 1
         rank += 1

@@ -50,8 +50,9 @@ STRIDE = 2**20 - 1
 def regret_of(gap: Any, state: State) -> Any:
     """The pseudo-regret so far: gaps times pulls."""
     regret = 0.0
+    arms = np.uint32(state.arms)  # of the same type as the arm: else both are compared as real numbers
     arm = np.uint32(0)
-    while arm < state.arms:
+    while arm < arms:
         regret += gap[arm] * state.pulls[arm]
         arm += ONE
     return regret

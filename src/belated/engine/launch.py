@@ -15,8 +15,9 @@ from belated.engine.cuda import device, exactly, kernel_for
 from belated.engine.encode import Board
 from belated.engine.episode import Outcome
 from belated.engine.layout import THREADS, Kind, Launch, bytes_of_thread, planned
+from belated.engine.mistake import cannot_compile
 from belated.engine.rooms import ROOMS, Room
-from belated.engine.runner import Chunk, Plan, cannot_compile
+from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
 from belated.forms.base import Policy
 from belated.forms.calls import code_folder, no_such_arm

@@ -33,7 +33,7 @@ def main() -> None:
     plan = Plan(HORIZON, np.array([HORIZON]), 0, np.zeros(1, np.int64))
     for policy in reversed(policies):
         if claimed(Path(claims), policy):
-            compile_policy(policy, chunk, plan)
+            compile_policy(name, policy, chunk, plan)
 
 
 def _end_with_input(claims: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.engine.laws import BEYOND, FIXED, GEOMETRIC, NEVER, POWER, SAMPLE, SPAN, STEPS, Laws
+from belated.engine.laws import BEYOND, FIXED, GEOMETRIC, POWER, SAMPLE, SPAN, STEPS, Laws
 from belated.kernel import inner, outlined
 from belated.numerics import exp, log, normal_quantile_straight
 
@@ -72,10 +72,8 @@ def _scaled(a: Any, b: Any, x: Any) -> Any:
 
 @inner
 def _sample(laws: Laws, a: Any, low: Any, high: Any, u: Any) -> Any:
-    """One of a sorted sample, or never; a = size / (1 - P(never))."""
-    place = np.int64(u * a)
-    known = np.int64(laws.whole[low + min(place, high - 1)])
-    return known if place < high else np.int64(NEVER)
+    """One of a sorted sample, behind which ``whole`` holds what comes else; a = size / (1 - P(never))."""
+    return np.int64(laws.whole[np.uint32(low) + np.uint32(min(u * a, float(high)))])
 
 
 @inner
@@ -90,20 +88,21 @@ def _step(laws: Laws, a: Any, b: Any, low: Any, high: Any, cells: Any, u: Any) -
 
     ``whole`` holds at b the number of cells, then for each cell of the uniform twice the first place that may be it,
     and 1 more where the cell has three or more."""
-    cell = np.int64(b) + 1 + np.int64(u * cells)
-    entry = np.int64(laws.whole[cell])
-    place = entry >> 1
-    if entry & 1:
-        end = np.int64(laws.whole[cell + 1] >> 1)
+    cell = np.uint32(b) + np.uint32(1) + np.uint32(u * cells)
+    entry = np.uint32(laws.whole[cell])
+    place = np.uint32(entry >> np.uint32(1))
+    start = np.uint32(low)
+    if entry & np.uint32(1):
+        end = np.uint32(np.uint32(laws.whole[cell + np.uint32(1)]) >> np.uint32(1))
         while place < end:
-            middle = (place + end) >> 1
-            if laws.real[low + middle] > u:
+            middle = np.uint32((place + end) >> np.uint32(1))
+            if laws.real[start + middle] > u:
                 end = middle
             else:
-                place = middle + 1
+                place = np.uint32(middle + np.uint32(1))
     else:
-        place += np.int64(laws.real[low + place] <= u)
-    return np.int64(a) + place if place < high else np.int64(BEYOND)
+        place += np.uint32(laws.real[start + place] <= u)
+    return np.int64(a) + np.int64(place) if np.int64(place) < high else np.int64(BEYOND)
 
 
 @outlined

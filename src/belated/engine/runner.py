@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from belated.compiling import compile_for
+from belated.engine import boxes
 from belated.engine import flight as air
 from belated.engine import stock as draws
 from belated.engine.circle import play_rings
@@ -20,7 +19,8 @@ from belated.engine.encode import Board
 from belated.engine.episode import Outcome, Setting, play
 from belated.engine.game import BAD_ARM, NO_ROOM, STOPPED
 from belated.engine.laws import FIXED
-from belated.errors import InvalidParameter
+from belated.engine.mistake import cannot_compile
+from belated.engine.stretch import LONGEST, play_stretches
 from belated.forms.base import Policy
 from belated.forms.calls import entry_for, no_such_arm, with_table
 from belated.forms.state import allocate
@@ -31,8 +31,6 @@ TABULATED = 1 << 16
 """Counts up to which a policy's bonus is looked up."""
 LONGEST_RING = 1 << 20
 """Longer delays wait in the wheel."""
-_ON_THE_WAY = "Failed in nopython mode pipeline"
-"""Numba says so of each function, from the first that it was to compile to the one with the mistake."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +55,21 @@ class Plan:
 
 def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outcome] | None:
     """The outcome of each policy on the chunk's runs, or None if the simulation was stopped."""
-    setting, is_ring = _setting(chunk, plan)
+    setting = _setting(chunk, plan)
     outcomes = []
-    function = play_rings if is_ring else play
-    with crew_for(function, policies, plan.workers) as crew:
-        for policy in policies:
-            crew.wait_for(function, policy, plan.stop)
+    ways = [_way(policy, chunk, plan) for policy in policies]
+    most = max(ways, key=ways.count)
+    with crew_for(
+        most, [policy for policy, way in zip(policies, ways, strict=True) if way is most], plan.workers
+    ) as crew:
+        for policy, way in zip(policies, ways, strict=True):
+            if way is most:
+                crew.wait_for(way, policy, plan.stop)
             if plan.stop[0] != 0:
                 return None
             outcome = _outcome(chunk.runs, setting)
             with quietly():
-                status = (_play_ring if is_ring else _play)(policy, chunk, setting, outcome)
+                status = _played(way, policy, chunk, setting, outcome)
             if status == BAD_ARM:
                 raise no_such_arm(policy, setting.gap.shape[1])
             if status == STOPPED:
@@ -76,24 +78,30 @@ def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outc
     return outcomes
 
 
-def compile_policy(policy: Policy, chunk: Chunk, plan: Plan) -> None:
-    """Compile what plays a policy on such a chunk, without playing it."""
-    setting, is_ring = _setting(chunk, plan)
-    outcome = _outcome(chunk.runs, setting)
-    if is_ring:
-        compile_for(entry_for(play_rings, type(policy)), *_for_ring(policy, chunk, setting, outcome))
-    else:
-        stock, _ = draws.allocate(chunk.board.laws, setting.gap.shape[1], setting.horizon, drawn=False)
-        compile_for(entry_for(play, type(policy)), *_for_wheel(policy, chunk, setting, outcome, stock))
+def compile_policy(name: str, policy: Policy, chunk: Chunk, plan: Plan) -> None:
+    """Compile the function of this name that plays a policy on such a chunk, without playing it."""
+    way = next(way for way in _ARGUMENTS if way.__name__ == name)
+    setting = _setting(chunk, plan)
+    arguments = _ARGUMENTS[way](policy, chunk, setting, _outcome(chunk.runs, setting), drawn=False)[0]
+    compile_for(entry_for(way, type(policy)), *arguments)
 
 
-def _setting(chunk: Chunk, plan: Plan) -> tuple[Setting, bool]:
-    """What the chunk plays, and whether in a ring."""
+def _setting(chunk: Chunk, plan: Plan) -> Setting:
+    """What the chunk plays."""
     laws, _, gaps = chunk.board
     half = gaps.size  # delays follow rewards
     fixed = np.where(laws.kind[half : 2 * half] == FIXED, laws.lo[half : 2 * half], -1)
-    setting = Setting(fixed, gaps, plan.checkpoints, seed_words(plan.seed), plan.horizon, chunk.first, plan.stop)
-    return setting, 0 <= chunk.board.common_delay(plan.horizon) < LONGEST_RING and chunk.board.binary
+    return Setting(fixed, gaps, plan.checkpoints, seed_words(plan.seed), plan.horizon, chunk.first, plan.stop)
+
+
+def _way(policy: Policy, chunk: Chunk, plan: Plan) -> Callable[..., Any]:
+    """The function that plays a policy on the chunk: in a ring where every arm has the same fixed delay, in stretches
+    where the policy stays with its choice; both where rewards are 0 or 1."""
+    board, horizon = chunk.board, plan.horizon
+    if board.binary and 0 <= board.common_delay(horizon) < LONGEST_RING:
+        return play_rings
+    stays = board.binary and type(policy).stays and boxes.suits(board.gaps.shape[1], board.longest, horizon)
+    return play_stretches if stays else play
 
 
 def _outcome(runs: int, setting: Setting) -> Outcome:
@@ -108,39 +116,62 @@ def _outcome(runs: int, setting: Setting) -> Outcome:
     )
 
 
-def _play(policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome) -> int:
-    """Play a chunk whatever its laws are."""
-    arms, horizon = setting.gap.shape[1], setting.horizon
-    stock, _source = draws.allocate(chunk.board.laws, arms, horizon)  # the source lives as long as the stock is used
-    *given, flight, stock, place = _for_wheel(policy, chunk, setting, outcome, stock)
-    while True:
-        status = _call(play, policy, *given, flight, stock, place)
-        if status != NO_ROOM:
-            return status
-        flight = air.grown(flight)
+def _played(way: Callable[..., Any], policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome) -> int:
+    """Play a chunk; why it ended."""
+    arguments, _source = _ARGUMENTS[way](policy, chunk, setting, outcome)  # the source of draws lives as long as needed
+    status = _call(way, policy, *arguments)
+    while status == NO_ROOM:
+        if way is not play:  # from the beginning, in a wheel
+            return _played(play, policy, chunk, setting, outcome)
+        *given, flight, stock, place = arguments
+        arguments = (*given, air.grown(flight), stock, place)
+        status = _call(way, policy, *arguments)
+    return status
 
 
-def _for_wheel(policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome, stock: draws.Stock) -> tuple[Any, ...]:
-    """The arguments of :func:`play`."""
+def _for_wheel(
+    policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome, *, drawn: bool = True
+) -> tuple[tuple[Any, ...], Any]:
+    """The arguments of :func:`play`, and what must outlive them; with what draws, if something is drawn."""
     arms, horizon = setting.gap.shape[1], setting.horizon
     state = allocate(arms, policy.shape())[0]
     flight = air.allocate(chunk.board.longest, horizon)
-    parameters = with_table(policy, arms, min(horizon, TABULATED) + 1)
-    return parameters, setting, outcome, state, flight, stock, np.zeros(3, np.int64)
+    stock, source = draws.allocate(chunk.board.laws, arms, horizon, drawn=drawn)
+    return (_parameters(policy, setting), setting, outcome, state, flight, stock, np.zeros(3, np.int64)), source
 
 
-def _play_ring(policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome) -> int:
-    """Play a chunk whose arms all have the same fixed delay, and rewards 0 or 1."""
-    return _call(play_rings, policy, *_for_ring(policy, chunk, setting, outcome))
+def _for_stretches(
+    policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome, *, drawn: bool = True
+) -> tuple[tuple[Any, ...], Any]:
+    """The arguments of :func:`play_stretches`, likewise."""
+    arms, horizon = setting.gap.shape[1], setting.horizon
+    state, (tally,) = allocate(arms, policy.shape(), (np.uint64, (boxes.MOST_ARMS,)))
+    waiting = boxes.allocate(chunk.board.longest, horizon, LONGEST)
+    stock, source = draws.allocate(chunk.board.laws, arms, horizon, drawn=drawn)
+    return (_parameters(policy, setting), setting, outcome, state, tally, waiting, stock), source
 
 
-def _for_ring(policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome) -> tuple[Any, ...]:
-    """The arguments of :func:`play_rings`."""
+def _for_ring(
+    policy: Policy, chunk: Chunk, setting: Setting, outcome: Outcome, *, drawn: bool = True
+) -> tuple[tuple[Any, ...], Any]:
+    """The arguments of :func:`play_rings`, which draws by itself."""
     arms, horizon = setting.gap.shape[1], setting.horizon
     ring = chunk.board.common_delay(horizon) + 1
     state, (places, ahead) = allocate(arms, policy.shape(), (np.uint32, (ring,)), (np.uint64, (arms,)))
-    parameters = with_table(policy, arms, min(horizon, TABULATED) + 1)
-    return parameters, setting, chunk.board.laws, outcome, state, places, ahead, draws.batch_bits(arms, horizon)
+    batch = draws.batch_bits(arms, horizon)
+    return (_parameters(policy, setting), setting, chunk.board.laws, outcome, state, places, ahead, batch), None
+
+
+_ARGUMENTS: dict[Callable[..., Any], Callable[..., tuple[tuple[Any, ...], Any]]] = {
+    play_rings: _for_ring,
+    play_stretches: _for_stretches,
+    play: _for_wheel,
+}
+"""The ways to play a chunk, and what gives their arguments."""
+
+
+def _parameters(policy: Policy, setting: Setting) -> Any:
+    return with_table(policy, setting.gap.shape[1], min(setting.horizon, TABULATED) + 1)
 
 
 def _call(function: Callable[..., Any], policy: Policy, *arguments: Any) -> int:
@@ -151,30 +182,3 @@ def _call(function: Callable[..., Any], policy: Policy, *arguments: Any) -> int:
         return int(entry(*arguments))
     except (*COMPILE_ERRORS, AttributeError) as error:  # the last: such as np.nothing
         raise cannot_compile(policy, error) from error
-
-
-def cannot_compile(policy: Policy, error: Exception) -> InvalidParameter:
-    """The error for a policy that numba cannot compile."""
-    return InvalidParameter(
-        f"{type(policy).__name__} cannot be compiled: {_mistake(str(error)) or repr(error)}. "
-        "Its static methods may use numbers, arrays and functions that numba knows."
-    )
-
-
-def _mistake(message: str) -> str:
-    """Of numba's message, which tells of every function on the way to the mistake, the line that names the mistake and
-    where it is."""
-    told = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", message).splitlines()]
-    begin = max((place + 1 for place, line in enumerate(told) if _ON_THE_WAY in line), default=0)
-    lines = [line for line in told[begin:] if line]
-    if not lines:
-        return ""
-    reason = lines[0].partition(". Raised from")[0]
-    if reason.endswith("found for signature:") and len(lines) > 1:
-        reason = f"{reason} {lines[1].removeprefix('>>> ')}"
-    for line in lines[1:]:
-        if line.startswith("During: Pass "):
-            break
-        if found := re.fullmatch(r'File "(.*)", line (\d+):', line):
-            return f"{reason.rstrip('.')} (line {found[2]} of {Path(found[1]).name})"
-    return reason.rstrip(".")

@@ -93,6 +93,12 @@ def begins_batch(stock: Stock, rank: Any) -> Any:
 
 
 @inner
+def rest_of_batch(stock: Stock, rank: Any) -> Any:
+    """How many pulls of an arm from number ``rank`` on are in the same batch."""
+    return (1 << stock.bits) - (rank & ((1 << stock.bits) - 1))
+
+
+@inner
 def place_of(stock: Stock, arm: Any, rank: Any) -> Any:
     """Where the draws of an arm's pull number ``rank`` are, once its batch is there."""
     return (np.uint32(arm) << np.uint32(stock.bits)) + np.uint32(rank & ((1 << stock.bits) - 1))

@@ -57,6 +57,9 @@ class Policy(Declared, ABC):
     reads_pulls: ClassVar[bool] = True
     """Whether the index, or the bounds, of an arm depend on its pulls; False if on its answers alone."""
 
+    stays: ClassVar[bool] = False
+    """Whether the choice changes by answers alone, once every arm was pulled; found out at the registration."""
+
     takes_back: ClassVar[bool] = False
     """Whether a pull may be taken back and an answer replaced: all that the policy knows of an arm are its counts, and
     what ``note_correction`` puts right."""
@@ -111,6 +114,14 @@ class Policy(Declared, ABC):
         return -1
 
     @staticmethod
+    def settled(policy: Any, state: State) -> Any:
+        return 0
+
+    @staticmethod
+    def settled_arm(policy: Any, state: State) -> Any:
+        return -1
+
+    @staticmethod
     def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
         pass
 
@@ -143,6 +154,14 @@ class Policy(Declared, ABC):
     @staticmethod
     def bonus(policy: Any, x: Any) -> Any:
         return 0.0
+
+    @staticmethod
+    def sums(policy: Any, arm: Arm) -> Any:
+        return 0.0, 0.0
+
+    @staticmethod
+    def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
+        return 0.0, 0.0
 
     @staticmethod
     @abstractmethod
@@ -194,6 +213,7 @@ def policy(cls: type[P]) -> type[P]:
     made.is_trusted = is_built_in(cls)
     made.reads_origin = not all(body in _BLIND for body in own)
     made.answers_nobody = made.is_trusted and not made.reads_origin
+    made.stays = made.answers_nobody and made.shape().scored and not made.reads_pulls
     # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
     made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.Constants,), body)
     registered: type[P] = made

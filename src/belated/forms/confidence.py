@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.domains import Confidence, PositiveProbability
+from belated.forms import hooks
 from belated.forms.base import NO_TABLE, Policy
 from belated.forms.hooks import tabulated
 from belated.forms.state import Arm
@@ -105,11 +106,21 @@ class BracketPolicy(ConfidencePolicy):
     sqrt(2c/m)."""
 
     @staticmethod
+    def sums(policy: Any, arm: Arm) -> Any:
+        return arm.total, arm.total + (arm.pulls - arm.observed)
+
+    @staticmethod
+    def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
+        m = max(pulls, 1.0)
+        width = radius(policy, m)
+        return least / m - width, most / m + width
+
+    @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:
-        m = max(arm.pulls, 1.0)
-        return arm.total / m - radius(policy, m)
+        least, most = hooks.sums(policy, arm)
+        return hooks.bounds_at(policy, arm.pulls, least, most)[0]
 
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
-        m = max(arm.pulls, 1.0)
-        return (arm.total + (arm.pulls - arm.observed)) / m + radius(policy, m)
+        least, most = hooks.sums(policy, arm)
+        return hooks.bounds_at(policy, arm.pulls, least, most)[1]

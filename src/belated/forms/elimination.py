@@ -5,9 +5,7 @@ have had enough; when none is left in it, eliminate every active arm whose upper
 of an active arm, and begin the next phase with the arms that remain. When one arm remains, the rest of the run is
 known.
 
-Bounds are computed when they are compared. Where the state has room for them (on a GPU, of a policy whose sweeps all
-end with an elimination) they are kept instead and brought up to date when an arm is pulled or answered, as an index is:
-the threads of a warp, which end their sweeps in different rounds, do not wait for each other's formulas."""
+The choices of a sweep are settled when it begins; so they are known before the answers that come meanwhile."""
 
 from __future__ import annotations
 
@@ -18,15 +16,27 @@ import numpy as np
 
 from belated.forms import hooks
 from belated.forms.base import Policy, blind
+from belated.forms.bounds import ONE, bounds_of, extremes, keep_bounds
 from belated.forms.state import Shape, State, view
-from belated.kernel import inner, where_array
+from belated.kernel import inner
 
 GONE, DONE, CURSOR, PHASE = range(4)
 """Registers: arms eliminated; arms of the phase that have had enough; place in the sweep; number of phases before this
 one. The second and the last are for phases of several sweeps; elsewhere a sweep goes over the active arms."""
 
-ONE = np.uint32(1)
-"""Arms are counted in unsigned numbers, and in loops without a range: a GPU's compiler makes half the code of them."""
+
+@inner
+def rest_of_sweep(policy: Any, state: State) -> Any:
+    """How many arms of the sweep are yet to be pulled."""
+    return state.arms - state.register[DONE if hooks.is_phased(policy) else GONE] - state.register[CURSOR]
+
+
+@inner
+def next_of_sweep(policy: Any, state: State) -> Any:
+    """The next arm of the sweep; it counts as pulled then."""
+    place = state.register[CURSOR]
+    state.register[CURSOR] = place + 1
+    return np.int64((state.sweep if hooks.is_phased(policy) else state.active)[np.uint32(place)])
 
 
 @inner
@@ -67,14 +77,7 @@ def _goes_on(policy: Any, state: State, now: Any) -> Any:
 def eliminate(policy: Any, state: State, now: Any) -> Any:
     """Remove the active arms whose upper bound is below the largest lower bound; how many remain."""
     active = np.uint32(state.arms - state.register[GONE])
-    bar = -np.inf
-    lowest = np.inf
-    place = np.uint32(0)
-    while place < active:
-        low, high = bounds_of(policy, state, state.active[place], now)
-        bar = low if low > bar else bar
-        lowest = high if high < lowest else lowest
-        place += ONE
+    bar, lowest = extremes(policy, state, active, now)
     if not lowest < bar:
         return active
     kept = np.uint32(0)
@@ -91,31 +94,6 @@ def eliminate(policy: Any, state: State, now: Any) -> Any:
     return kept
 
 
-def _computed_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
-    """(lower, upper) bound of an arm."""
-    seen = view(state, arm, now)
-    return hooks.lower(policy, seen), hooks.upper(policy, seen)
-
-
-def _kept_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
-    return state.floor[arm], state.score[arm]
-
-
-def _keep_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
-    """Compute the bounds of an arm anew."""
-    seen = view(state, arm, now)
-    state.floor[arm] = hooks.lower(policy, seen)
-    state.score[arm] = hooks.upper(policy, seen)
-
-
-def _keep_nothing(policy: Any, state: State, arm: Any, now: Any) -> Any:
-    pass
-
-
-bounds_of = where_array("floor", _kept_bounds, _computed_bounds)
-keep_bounds = where_array("floor", _keep_bounds, _keep_nothing)
-
-
 @dataclass(frozen=True, kw_only=True)
 class EliminationPolicy(Policy):
     """A policy that is two bounds, :meth:`lower` and :meth:`upper`, and a rule for when an arm has had :meth:`enough`
@@ -127,10 +105,17 @@ class EliminationPolicy(Policy):
     is_phased: ClassVar[bool] = False
     """Whether a phase may have several sweeps: the policy has a rule of its own for when an arm has had
     :meth:`enough`."""
+    is_level: ClassVar[bool] = False
+    """Whether the bounds of equally many pulls are in the order of :meth:`sums`: the class that has these has the
+    bounds."""
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         cls.is_phased = cls.enough is not EliminationPolicy.enough
+        of_bounds = [next(base for base in cls.__mro__ if name in vars(base)) for name in ("sums", "lower", "upper")]
+        if cls.choose is not EliminationPolicy.choose:
+            cls.settled = Policy.settled  # type: ignore[method-assign]
+        cls.is_level = of_bounds[0] is not Policy and len(set(of_bounds)) == 1
 
     @classmethod
     def shape(cls) -> Shape:
@@ -143,13 +128,18 @@ class EliminationPolicy(Policy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        phased = hooks.is_phased(policy)
-        place = state.register[CURSOR]
-        if place == state.arms - state.register[DONE if phased else GONE]:
+        if rest_of_sweep(policy, state) == 0:
             end_sweep(policy, state, now)
-            place = 0
-        state.register[CURSOR] = place + 1
-        return np.int64((state.sweep if phased else state.active)[np.uint32(place)])
+            state.register[CURSOR] = 0
+        return next_of_sweep(policy, state)
+
+    @staticmethod
+    def settled(policy: Any, state: State) -> Any:
+        return rest_of_sweep(policy, state)
+
+    @staticmethod
+    def settled_arm(policy: Any, state: State) -> Any:
+        return next_of_sweep(policy, state)
 
     @staticmethod
     def only_arm(policy: Any, state: State) -> Any:

@@ -26,6 +26,16 @@ def only_arm(policy: Any, state: State) -> Any:
 
 
 @dispatched
+def settled(policy: Any, state: State) -> Any:
+    """For how many rounds after this one the choice is settled, whatever the answers that come."""
+
+
+@dispatched
+def settled_arm(policy: Any, state: State) -> Any:
+    """The arm to pull in the next round, whose choice is settled: ``choose`` without looking at answers."""
+
+
+@dispatched
 def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
     """``arm`` was pulled in round ``now`` (and is counted): bring the policy's state up to date."""
 
@@ -125,6 +135,21 @@ def sources(policy: Any, arm: Arm) -> Any:
 @declared
 def is_phased(policy: Any) -> Any:
     """Elimination: whether a phase may have several sweeps."""
+
+
+@declared
+def is_level(policy: Any) -> Any:
+    """Elimination: whether the bounds of arms with equally many pulls are in the order of their ``sums``."""
+
+
+@dispatched
+def sums(policy: Any, arm: Arm) -> Any:
+    """Elimination, if it is level: what the answers are at least, and at most, together."""
+
+
+@dispatched
+def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
+    """Elimination, if it is level: (lower, upper) bound where so many pulls have these sums."""
 
 
 @dispatched

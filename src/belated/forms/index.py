@@ -30,6 +30,12 @@ def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
 
 
 @inner
+def rescore_with(policy: Any, state: State, arm: Any, observed: Any, total: Any, now: Any) -> None:
+    """``rescore`` where the index depends on the arm's answers alone, and there are so many with this sum."""
+    _set_score(state, arm, hooks.index(policy, Arm(observed, observed, total, arm, state.arms, now, state.memory)))
+
+
+@inner
 def forget(state: State, arm: Any) -> None:
     """An arm is as if it had never been pulled."""
     _set_score(state, arm, np.inf)

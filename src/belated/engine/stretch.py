@@ -1,0 +1,138 @@
+"""Runs of policies that stay with an arm until an answer changes their mind: many rounds are played at once.
+
+It is :mod:`belated.engine.episode` to the bit, where rewards are 0 or 1. A *stretch* of rounds is played as if the
+present choice stayed: all their pulls, then all answers that come in these rounds, one behind the other. Where an
+answer changes the choice, the answers of its round are told to the end, and the pulls of later rounds are taken back.
+How many answers a round has cannot be guessed by the processor; here nothing depends on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from belated.engine import boxes as air
+from belated.engine.episode import Outcome, Setting, draw_next, take_down
+from belated.engine.game import FINISHED, NO_ROOM, STOPPED, STRIDE, regret_of
+from belated.engine.stock import Stock, begins_batch, empty, place_of, rest_of_batch
+from belated.forms import hooks
+from belated.forms.index import rescore_with
+from belated.forms.state import State, reset
+from belated.kernel import inner, merged
+from belated.rng import run_key
+
+SHORTEST, LONGEST = 4, 16
+"""Rounds of a stretch, if nothing ends it earlier: few after the choice changed, and then twice as many each time."""
+
+_ONE = np.uint32(1)
+_COUNT, _SUM = np.uint64(32), np.uint64(2**32 - 1)
+"""Where a tally has its count, and which of its bits are the sum."""
+
+
+def play_stretches(
+    policy: Any, setting: Setting, outcome: Outcome, state: State, tally: Any, boxes: air.Boxes, stock: Stock
+) -> Any:
+    """Play the runs of a chunk, one after the other; why it returned. NO_ROOM: too many answers come in one round.
+
+    ``tally`` has room for each arm's answers, their count and their sum in one number: that is brought up to date
+    sooner than two real ones."""
+    for run in range(outcome.pulls.shape[0]):
+        reset(state)
+        air.clear(boxes)
+        empty(stock)
+        for arm in range(state.arms):
+            tally[arm] = np.uint64(0)
+        state.key[0], state.key[1] = run_key(setting.seed[2], setting.seed[3], setting.first + run)
+        ended = _play_run(policy, setting, outcome, state, tally, boxes, stock, run)
+        if ended != FINISHED:
+            return ended
+        for arm in range(state.arms):
+            state.observed[arm] = np.int64(tally[arm] >> _COUNT)
+        take_down(setting, outcome, state, stock, run)
+    return FINISHED
+
+
+@merged
+def _play_run(
+    policy: Any, setting: Setting, outcome: Outcome, state: State, tally: Any, boxes: air.Boxes, stock: Stock, run: Any
+) -> Any:
+    key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
+    problem = run if setting.gap.shape[0] > 1 else 0
+    points = setting.checkpoint.shape[0]
+    point = 0
+    now: Any = 1
+    reach: Any = LONGEST
+    while now <= setting.horizon:
+        until = min(setting.horizon, now | STRIDE)
+        if point < points:
+            until = min(until, setting.checkpoint[point])
+        while now <= until:
+            arm = np.uint32(hooks.choose(policy, state, now))
+            rank = state.pulls[arm]
+            if begins_batch(stock, rank):
+                draw_next(setting, stock, key_a, key_b, arm, rank, run)
+            rounds = np.uint32(min(reach, until - now + 1, rest_of_batch(stock, rank)) if rank > 0 else 1)
+            if not _pull(stock, boxes, arm, rank, np.uint32(now), rounds):
+                return NO_ROOM
+            if rank == 0:
+                hooks.record_pull(policy, state, arm, rank, now)
+            stayed = _tell(policy, state, tally, boxes, arm, np.uint32(now), rounds)
+            if stayed < rounds:
+                _take_back(stock, boxes, arm, rank, np.uint32(now), stayed, rounds)
+            state.pulls[arm] = rank + stayed
+            now += stayed
+            air.forget(boxes, np.uint32(now))
+            reach = min(2 * reach, LONGEST) if stayed == rounds else SHORTEST
+        if point < points and until == setting.checkpoint[point]:
+            outcome.curve[run, point] = regret_of(setting.gap[problem], state)
+            point += 1
+        if setting.stop[0] != 0:
+            return STOPPED
+    return FINISHED
+
+
+@inner
+def _pull(stock: Stock, boxes: air.Boxes, arm: Any, rank: Any, now: Any, rounds: Any) -> Any:
+    """Pull an arm in round ``now`` and the next ones, so many rounds; False if there is no room for an answer."""
+    place = place_of(stock, arm, rank)
+    step = np.uint32(0)
+    while step < rounds:
+        answer = air.answer_of(arm, stock.reward[place + step])
+        if not air.put(boxes, now + step, stock.delay[place + step], answer):
+            return False
+        step += _ONE
+    return True
+
+
+@inner
+def _take_back(stock: Stock, boxes: air.Boxes, arm: Any, rank: Any, now: Any, first: Any, end: Any) -> None:
+    """Take back the pulls of rounds ``now + first`` to ``now + end - 1``, the last one first, and that their answers
+    were laid out."""
+    place = place_of(stock, arm, rank)
+    step = np.uint32(end)
+    while step > first:
+        step -= _ONE
+        air.put_back(boxes, now, step)
+        air.take_back(boxes, now + step, stock.delay[place + step])
+
+
+@inner
+def _tell(policy: Any, state: State, tally: Any, boxes: air.Boxes, arm: Any, now: Any, rounds: Any) -> Any:
+    """Tell the answers that come in the rounds of a stretch until one of them changes the choice, and the others of its
+    round; after how many rounds that is, or all."""
+    end = air.lay_out(boxes, now, rounds)
+    stayed = rounds
+    choice = arm
+    place = np.int64(0)
+    while place < end:
+        answered, reward = air.arm_and_reward(boxes.told[np.uint32(place)])
+        both = tally[answered] + ((np.uint64(1) << _COUNT) | np.uint64(reward))
+        tally[answered] = both
+        observed, total = float(np.int64(both >> _COUNT)), float(np.int64(both & _SUM))
+        rescore_with(policy, state, answered, observed, total, now)
+        if np.uint32(hooks.choose(policy, state, now)) != choice:
+            choice = np.uint32(hooks.choose(policy, state, now))
+            if stayed == rounds:
+                stayed, end = air.until_round_of(boxes, place)
+        place += 1
+    return stayed

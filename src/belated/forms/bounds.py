@@ -1,0 +1,82 @@
+"""The bounds of elimination policies, and which of them decide.
+
+Bounds are computed when they are compared. Where the state has room for them (on a GPU, of a policy whose sweeps all
+end with an elimination) they are kept instead and brought up to date when an arm is pulled or answered, as an index is:
+the threads of a warp, which end their sweeps in different rounds, do not wait for each other's formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from belated.forms import hooks
+from belated.forms.state import State, view
+from belated.kernel import inner, where_array
+
+ONE = np.uint32(1)
+"""Arms are counted in unsigned numbers, and in loops without a range: a GPU's compiler makes half the code of them."""
+
+
+def _computed_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """(lower, upper) bound of an arm."""
+    seen = view(state, arm, now)
+    return hooks.lower(policy, seen), hooks.upper(policy, seen)
+
+
+def _kept_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    return state.floor[arm], state.score[arm]
+
+
+def _keep_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """Compute the bounds of an arm anew."""
+    seen = view(state, arm, now)
+    state.floor[arm] = hooks.lower(policy, seen)
+    state.score[arm] = hooks.upper(policy, seen)
+
+
+def _keep_nothing(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    pass
+
+
+bounds_of = where_array("floor", _kept_bounds, _computed_bounds)
+keep_bounds = where_array("floor", _keep_bounds, _keep_nothing)
+
+
+@inner
+def _extremes(policy: Any, state: State, active: Any, now: Any) -> Any:
+    """The largest lower and the smallest upper bound of the active arms."""
+    bar = -np.inf
+    lowest = np.inf
+    place = np.uint32(0)
+    while place < active:
+        low, high = bounds_of(policy, state, state.active[place], now)
+        bar = low if low > bar else bar
+        lowest = high if high < lowest else lowest
+        place += ONE
+    return bar, lowest
+
+
+def _extremes_by_sums(policy: Any, state: State, active: Any, now: Any) -> Any:
+    """``_extremes``; where all arms were pulled equally often, and their bounds are then in the order of their sums, it
+    is found from the sums: division and subtraction keep the order of numbers."""
+    if not hooks.is_level(policy):
+        return _extremes(policy, state, active, now)
+    largest = -np.inf
+    smallest = np.inf
+    pulls = state.pulls[state.active[0]]
+    differ = np.int64(0)
+    place = np.uint32(0)
+    while place < active:
+        arm = state.active[place]
+        low, high = hooks.sums(policy, view(state, arm, now))
+        largest = low if low > largest else largest
+        smallest = high if high < smallest else smallest
+        differ |= state.pulls[arm] ^ pulls
+        place += ONE
+    if differ != 0:  # after corrections
+        return _extremes(policy, state, active, now)
+    return hooks.bounds_at(policy, float(pulls), largest, smallest)
+
+
+extremes = where_array("floor", _extremes, _extremes_by_sums)

@@ -1,0 +1,207 @@
+"""Rounds played at once: a policy that stays with its choice has the bits of the wheel and of the plain simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from belated import Problem, simulate
+from belated.delays import ByReward, Fixed, Geometric, LogNormal, Mixture, PacketLoss, Pareto, Poisson, Uniform
+from belated.engine import boxes as air
+from belated.engine.stretch import LONGEST
+from belated.forms.base import POLICIES
+from belated.policies import UCB
+from belated.rewards import Bernoulli, Beta
+from belated.words import length, write
+from law_cases import DELAY_CASES
+from same import assert_same_bits
+from strategies import delays_for, examples
+from test_parity import assert_agree
+from ways import only_the_wheel, watched
+
+POLICY = [UCB(confidence=0.3), UCB(confidence=1.0), UCB()]
+
+
+def bernoulli(arms: int) -> list[Any]:
+    return [Bernoulli(0.2 + 0.6 * (7 * arm % 11) / 11) for arm in range(arms)]
+
+
+def assert_as_in_the_wheel(setting: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[str]:
+    """The result is that of the wheel, to the bit; how it was played before."""
+    options = {"horizon": 3000, "runs": 5, "seed": 4, "checkpoints": 7, **options}
+    called = watched(monkeypatch)
+    result = simulate(setting, POLICY, **options)
+    ways = list(called)
+    only_the_wheel(monkeypatch)
+    assert_same_bits(result, simulate(setting, POLICY, **options))
+    assert called[len(ways) :] == ["play"] * (len(called) - len(ways))
+    return ways
+
+
+@pytest.mark.parametrize("case", DELAY_CASES, ids=lambda case: repr(case.law)[:60])
+@pytest.mark.parametrize("arms", [1, 5, 64])
+def test_every_delay_law(case: Any, arms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(bernoulli(arms), [case.law] * (arms - 1) + [Uniform(0, 3)])
+    assert set(assert_as_in_the_wheel(problem, monkeypatch)) == {"play_stretches"}
+
+
+LATE_SUCCESSES = ByReward({0.0: Fixed(0), 1.0: Geometric(40)})
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "a leader that seldom stays": (Problem(bernoulli(12), LATE_SUCCESSES), {"horizon": 20_000}),
+    "a law of the reward for each arm": (Problem(bernoulli(3), [LATE_SUCCESSES, Fixed(9), PacketLoss(0.5)]), {}),
+    "equal arms": (Problem([Bernoulli(0.5)] * 20, Poisson(9)), {"horizon": 9000}),
+    "one round": (Problem(bernoulli(3), Pareto(1)), {"horizon": 1}),
+    "more arms than rounds": (Problem(bernoulli(40), Pareto(1)), {"horizon": 30}),
+    "every round a checkpoint": (Problem(bernoulli(4), LogNormal(20, 1)), {"horizon": 700, "checkpoints": 700}),
+    "checkpoints before the horizon": (Problem(bernoulli(4), Pareto(1)), {"checkpoints": [1, 2, 63, 64, 150]}),
+    "delays around the horizon": (Problem(bernoulli(4), Uniform(190, 210)), {"horizon": 200}),
+    "delays of a power of two": (Problem(bernoulli(4), Mixture([(1, Fixed(64)), (1, Fixed(0))])), {}),
+    "delays of that, less what a stretch takes": (Problem(bernoulli(4), Uniform(45, 48)), {}),
+    "a problem for each run": (
+        lambda rng: Problem([Bernoulli(float(mean)) for mean in rng.uniform(0.1, 0.9, 6)], Geometric(30)),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_kinds_of_games(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting, options = CASES[name]
+    assert set(assert_as_in_the_wheel(setting, monkeypatch, **options)) == {"play_stretches"}
+
+
+@examples(60)
+@given(
+    means=st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.9, 1.0]), min_size=1, max_size=6),
+    data=st.data(),
+    horizon=st.one_of(st.integers(1, 1500), st.integers(800, 1500)),
+    seed=st.integers(0, 2**40),
+)
+def test_as_the_plain_simulator(means: list[float], data: st.DataObject, horizon: int, seed: int) -> None:
+    rewards = [Bernoulli(mean) for mean in means]
+    problem = Problem(rewards, [data.draw(delays_for(reward)) for reward in rewards])
+    assert_agree(problem, [UCB(confidence=0.5)], horizon=horizon, seed=seed, checkpoints=7)
+
+
+def test_what_no_stretch_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More arms than fit into a byte, other rewards than 0 and 1, delays longer than the largest wheel of boxes."""
+    called = watched(monkeypatch)
+    for problem, horizon in (
+        (Problem(bernoulli(65), Pareto(1)), 200),
+        (Problem([Beta(2, 3), Bernoulli(0.5)], Pareto(1)), 200),
+        (Problem(bernoulli(2), Uniform(0, 1 << 16)), 1 << 17),
+    ):
+        simulate(problem, [UCB()], horizon=horizon, runs=1)
+    assert set(called) == {"play"}
+
+
+def test_who_stays() -> None:
+    """Of an index that depends on pulls, or on how old answers are, the choice changes without an answer."""
+    assert {name for name, policy in POLICIES.items() if policy.stays} == {"UCB"}
+
+
+# ---- more answers in a round than a box holds ----
+
+
+CROWDED = Problem(bernoulli(64), [Fixed(100 - arm) for arm in range(64)])
+"""The answers of the first 64 rounds all come at the end of round 101."""
+
+
+def test_answers_that_find_their_box_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(assert_as_in_the_wheel(CROWDED, monkeypatch)) == {"play_stretches"}
+
+
+def test_where_too_many_answers_come_at_once_the_wheel_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(air, "BESIDE", 55)  # the box takes eight
+    assert assert_as_in_the_wheel(CROWDED, monkeypatch)[:2] == ["play_stretches", "play"]
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _carry(boxes: Any, delays: Any, rounds: Any, stays: Any, told: Any, due: Any) -> Any:
+    """Play stretches of so many rounds, of which so many stay; the answers in the order in which they are told, each
+    with the round at whose end that is. An answer is the number of its round, modulo 127, and 1."""
+    now = 1
+    count = 0
+    for stretch in range(rounds.shape[0]):
+        first = np.uint32(now)
+        for step in range(rounds[stretch]):
+            answer = np.uint32(1 + (now + step) % 127)
+            if not air.put(boxes, np.uint32(first + np.uint32(step)), delays[now + step], answer):
+                return -1
+        size = np.uint32(rounds[stretch])
+        end = air.lay_out(boxes, first, size)
+        kept = np.uint32(stays[stretch])
+        place = 0
+        while place < end:
+            after, until = air.until_round_of(boxes, place)
+            if after > kept:
+                break
+            for number in range(place, until):
+                told[count] = boxes.told[number]
+                due[count] = now + np.int64(after) - 1
+                count += 1
+            place = until
+        step = size
+        while step > kept:
+            step -= np.uint32(1)
+            air.put_back(boxes, first, step)
+            air.take_back(boxes, np.uint32(first + step), delays[now + np.int64(step)])
+        now += np.int64(kept)
+        air.forget(boxes, np.uint32(now))
+    return count
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _cleared(boxes: Any) -> None:
+    air.clear(boxes)
+
+
+@st.composite
+def _carried(draw: Any) -> tuple[npt.NDArray[np.int64], list[int], list[int]]:
+    """(delays of all rounds, lengths of stretches, how many of their rounds stay): now and then all are due together,
+    or come never."""
+    rounds = draw(st.lists(st.integers(1, LONGEST), min_size=1, max_size=30))
+    stays = [draw(st.integers(1, size)) for size in rounds]
+    last = sum(stays) + LONGEST
+    found = np.array([draw(st.sampled_from([0, 0, 1, 2, 5, 40, 47, 48, 1000])) for _ in range(last + 1)])
+    together = draw(st.integers(0, 40))
+    for number in range(together, min(together + draw(st.integers(0, 40)), last + 1)):
+        found[number] = max(together + 47 - number, 0)
+    return found, rounds, stays
+
+
+@examples(150)
+@given(_carried())
+def test_boxes_carry_every_answer_to_its_round(carried: Any) -> None:
+    found, rounds, stays = carried
+    boxes = air.allocate(47, 1 << 20, LONGEST)
+    _cleared(boxes)
+    told, due = np.zeros(2000, np.int64), np.zeros(2000, np.int64)
+    count = _carry(boxes, found, np.array(rounds), np.array(stays), told, due)
+    last = sum(stays)
+    expected = sorted(
+        (number + int(found[number]), 1 + number % 127)
+        for number in range(1, last + 1)
+        if found[number] <= int(boxes.longest) and number + found[number] <= last
+    )
+    assert sorted(zip(due[:count].tolist(), told[:count].tolist(), strict=True)) == expected
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _written(array: Any, place: Any, word: Any) -> Any:
+    write(array, place, word)
+    return length(word)
+
+
+@given(st.lists(st.integers(1, 255), max_size=8), st.integers(0, 8))
+def test_words_are_short_lists(values: list[int], place: int) -> None:
+    word = np.uint64(int.from_bytes(bytes(values), "little"))
+    array = np.full(16, 7, np.uint8)
+    assert _written(array, place, word) == len(values)
+    assert array.tolist() == [7] * place + (values + [0] * 8)[:8] + [7] * (8 - place)

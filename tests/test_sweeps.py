@@ -1,0 +1,135 @@
+"""Sweeps in few steps: bounds found from sums, and rounds of a sweep played without asking, change no choice."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from belated import Problem, simulate
+from belated.delays import Fixed, Mixture, PacketLoss, Pareto
+from belated.forms import elimination
+from belated.forms.base import Policy, policy
+from belated.forms.confidence import BracketPolicy, ConfidencePolicy, radius
+from belated.forms.elimination import EliminationPolicy
+from belated.forms.state import Arm, State
+from belated.learner import Learner
+from belated.policies import (
+    OptimisticPessimisticElimination,
+    PhasedElimination,
+    PrefixElimination,
+    SuccessiveElimination,
+)
+from belated.rewards import Bernoulli, Beta
+from same import assert_same_bits
+from ways import only_the_wheel, watched
+
+
+@policy
+class Written(EliminationPolicy, BracketPolicy):
+    """OPSE with its two bounds as they are in the paper."""
+
+    label = "Written"
+
+    @staticmethod
+    def lower(policy: Any, arm: Arm) -> Any:
+        m = max(arm.pulls, 1.0)
+        return arm.total / m - radius(policy, m)
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        m = max(arm.pulls, 1.0)
+        return (arm.total + (arm.pulls - arm.observed)) / m + radius(policy, m)
+
+
+@policy
+class Backwards(EliminationPolicy, ConfidencePolicy):
+    """Successive elimination that begins each sweep with the last arm."""
+
+    label = "Backwards"
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        if elimination.rest_of_sweep(policy, state) == 0:
+            elimination.end_sweep(policy, state, now)
+            state.register[elimination.CURSOR] = 0
+        state.register[elimination.CURSOR] += 1
+        kept = state.arms - state.register[elimination.GONE]
+        return np.int64(state.active[np.uint32(kept - state.register[elimination.CURSOR])])
+
+
+def arms(means: list[float]) -> list[Any]:
+    return [Bernoulli(mean) for mean in means]
+
+
+SPREAD = [0.1, 0.5, 0.3, 0.7, 0.45, 0.2]
+PROBLEMS: dict[str, Problem] = {
+    "a ring": Problem(arms(SPREAD), Fixed(30)),
+    "no delay": Problem(arms(SPREAD), Fixed(0)),
+    "a delay shorter than a sweep": Problem(arms(SPREAD), Fixed(3)),
+    "a delay as long as a sweep, but for one": Problem(arms(SPREAD), Fixed(5)),
+    "a wheel": Problem(arms(SPREAD), [Pareto(1), Fixed(9), PacketLoss(0.9), Fixed(0), Pareto(0.5), Fixed(1)]),
+    "other rewards": Problem([Beta(2, 3), Beta(5, 1), Bernoulli(0.4)], Mixture([(1, Fixed(2)), (1, Fixed(40))])),
+}
+
+
+def test_which_bounds_are_in_the_order_of_sums() -> None:
+    every = [OptimisticPessimisticElimination, SuccessiveElimination, PhasedElimination, PrefixElimination, Written]
+    assert [cls for cls in every if cls.is_level] == every[:1]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_bounds_found_from_sums_eliminate_as_those_of_the_paper(name: str) -> None:
+    policies = [OptimisticPessimisticElimination(confidence=0.1), Written(confidence=0.1)]
+    result = simulate(PROBLEMS[name], policies, horizon=4000, runs=20, seed=3)
+    for array in (result.final, result.pulls, result.observed, result.eliminated_at):
+        assert np.array_equal(array[0], array[1])
+    assert (result.eliminated_at[0] >= 0).any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_found_from_sums_where_pulls_were_taken_back(seed: int) -> None:
+    """Then arms of a sweep may have been pulled unequally often."""
+    chance = random.Random(seed)
+    learners = [Learner(5, cls(confidence=0.2), seed) for cls in (OptimisticPessimisticElimination, Written)]
+    pending: list[tuple[int, int, int]] = []
+    uneven = False
+    for number in range(1500):
+        (arm, rank), other = [learner.decide() for learner in learners]
+        assert (arm, rank) == other
+        pending.append((arm, rank, number))
+        for _ in range(chance.choice([0, 1, 1, 2])):
+            if pending:
+                pull = pending.pop(chance.randrange(len(pending)))
+                reward = float(chance.random() < 0.2 + 0.15 * pull[0])
+                lost = chance.random() < 0.2
+                for learner in learners:
+                    if lost:
+                        learner.take_back(*pull)
+                    else:
+                        learner.answer(pull[0], reward, *pull[1:])
+        state = learners[0].state
+        uneven |= np.ptp(state.pulls[:5][state.eliminated_at < 0]) > 1
+        assert np.array_equal(state.eliminated_at, learners[1].state.eliminated_at)
+    assert uneven
+    assert (learners[0].state.eliminated_at >= 0).any()
+
+
+@pytest.mark.parametrize("name", ["a ring", "no delay", "a delay shorter than a sweep"])
+def test_who_brings_an_own_choice_is_asked_in_every_round(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Backwards.settled is Policy.settled
+    assert SuccessiveElimination.settled is EliminationPolicy.settled
+    called = watched(monkeypatch)
+    own = [Backwards(confidence=0.05)]
+    result = simulate(PROBLEMS[name], own, horizon=3000, runs=5)
+    assert set(called) == {"play_rings"}
+    called.clear()
+    only_the_wheel(monkeypatch)
+    assert_same_bits(result, simulate(PROBLEMS[name], own, horizon=3000, runs=5))
+    assert set(called) == {"play"}
+    first = simulate(PROBLEMS[name], own, horizon=6, runs=1, checkpoints=6)
+    assert first.curves is not None
+    gaps = PROBLEMS[name].gaps
+    assert np.allclose(np.diff(first.curves[0, 0], prepend=0.0), gaps[::-1])
