@@ -11,7 +11,7 @@ import pytest
 from belated import Problem, simulate
 from belated.delays import Fixed, Mixture, PacketLoss, Pareto
 from belated.forms import elimination
-from belated.forms.base import Policy, policy
+from belated.forms.base import POLICIES, policy
 from belated.forms.confidence import BracketPolicy, ConfidencePolicy, radius
 from belated.forms.elimination import EliminationPolicy
 from belated.forms.state import Arm, State
@@ -117,10 +117,15 @@ def test_bounds_found_from_sums_where_pulls_were_taken_back(seed: int) -> None:
     assert (learners[0].state.eliminated_at >= 0).any()
 
 
+def test_who_sweeps() -> None:
+    """A policy that keeps notes of its answers is asked in every round."""
+    sweeping = {name for name, cls in POLICIES.items() if cls.sweeps and cls.__module__.startswith("belated.")}
+    assert sweeping == {"SuccessiveElimination", "PhasedElimination", "OptimisticPessimisticElimination"}
+
+
 @pytest.mark.parametrize("name", ["a ring", "no delay", "a delay shorter than a sweep"])
 def test_who_brings_an_own_choice_is_asked_in_every_round(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Backwards.settled is Policy.settled
-    assert SuccessiveElimination.settled is EliminationPolicy.settled
+    assert not Backwards.sweeps
     called = watched(monkeypatch)
     own = [Backwards(confidence=0.05)]
     result = simulate(PROBLEMS[name], own, horizon=3000, runs=5)

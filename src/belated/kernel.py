@@ -213,7 +213,7 @@ def dispatched(stub: F) -> F:
                 f"{parameters.owner.__name__}.{name} takes ({', '.join(found)}); the kernel calls it with "
                 f"({', '.join(expected)}): name its arguments so."
             )
-        return getattr(body, "py_func", body)  # type: ignore[no-any-return]
+        return _body(body)
 
     def plain(parameters: Any, *rest: Any) -> Any:
         return getattr(type(parameters).owner, name)(parameters, *rest)
@@ -229,6 +229,11 @@ def dispatched(stub: F) -> F:
     return plain  # type: ignore[return-value]
 
 
+def _body(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as it was written."""
+    return getattr(function, "py_func", function)
+
+
 def where_array(field: str, present: F, absent: F) -> F:
     """A kernel function with two bodies: ``present`` where this field of one of its arguments, a named tuple, is an
     array, ``absent`` where it is an empty tuple. Compiled code has one of them alone."""
@@ -241,7 +246,23 @@ def where_array(field: str, present: F, absent: F) -> F:
         named = (types.NamedTuple, types.NamedUniTuple)
         fields = [dict(zip(given.fields, given.types, strict=True)) for given in arguments if isinstance(given, named)]
         found = any(isinstance(given.get(field), types.Array) for given in fields)
-        return present if found else absent
+        return _body(present if found else absent)
+
+    plain.__name__ = plain.__qualname__ = present.__name__
+    plain.__doc__ = present.__doc__
+    overload(plain, jit_options=_INNER, strict=False)(typed)
+    return plain  # type: ignore[return-value]
+
+
+def where_true(fact: str, present: F, absent: F) -> F:
+    """A kernel function with two bodies: ``present`` where this attribute of a policy's class, whose ``Parameters`` is
+    the first argument, is true, else ``absent``. Compiled code has one of them alone."""
+
+    def plain(policy: Any, *rest: Any) -> Any:
+        return (present if getattr(type(policy).owner, fact) else absent)(policy, *rest)
+
+    def typed(policy: Any, *rest: Any) -> Callable[..., Any]:
+        return _body(present if getattr(policy.instance_class.owner, fact) else absent)
 
     plain.__name__ = plain.__qualname__ = present.__name__
     plain.__doc__ = present.__doc__

@@ -13,8 +13,9 @@ from belated.engine.game import BAD_ARM, FINISHED, ONE, STOPPED, STRIDE, Game, S
 from belated.engine.laws import Laws
 from belated.engine.ring import Ring, as_round, read, send, told
 from belated.forms import hooks
+from belated.forms.elimination import next_of_sweep, rest_of_sweep
 from belated.forms.state import State, reset
-from belated.kernel import inner, where_array
+from belated.kernel import inner, where_array, where_true
 from belated.rng import run_key
 
 
@@ -53,11 +54,9 @@ def play_ring(policy: Any, game: Game, state: State, ring: Ring, sink: Sink) -> 
             hooks.record_pull(policy, state, arm, rank, now)
             place = following
             now = as_round(game, now + 1)
-            settled = min(settled_rounds(game, policy, state), until - now + 1, delay)
-            if settled > 0:
-                place = _play_settled(policy, game, state, ring, place, now, settled, coming, coming_reward)
-                coming, coming_reward = read(ring, place)
-                now = as_round(game, now + settled)
+            place, now, coming, coming_reward = finish_sweep(
+                policy, game, state, ring, place, now, until, coming, coming_reward
+            )
         if only >= 0:
             break
         if point < points and until == game.checkpoint[point]:
@@ -75,38 +74,45 @@ def play_ring(policy: Any, game: Game, state: State, ring: Ring, sink: Sink) -> 
     return FINISHED
 
 
-def _settled(game: Game, policy: Any, state: State) -> Any:
-    """For how many rounds more the choice is settled, whatever the answers; on a GPU nobody asks."""
-    return hooks.settled(policy, state)
-
-
-def _unsettled(game: Game, policy: Any, state: State) -> Any:
-    return 0
-
-
-settled_rounds = where_array("ahead", _settled, _unsettled)
-
-
-@inner
-def _play_settled(
-    policy: Any, game: Game, state: State, ring: Ring, place: Any, now: Any, rounds: Any, coming: Any, reward: Any
+def _finish_sweep(
+    policy: Any, game: Game, state: State, ring: Ring, place: Any, now: Any, until: Any, coming: Any, reward: Any
 ) -> Any:
-    """Play so many rounds, at most the delay, whose choices are settled; the place of the round after them."""
+    """Play the rounds until ``until`` of a sweep that has begun, as far as all their answers are on their way:
+    nobody is asked before it is over. Where the next round is then: (place, round, answer as it lies in the ring)."""
     beyond = ring.first + (ring.delay + 1) * ring.apart
-    first = now
-    while now < first + rounds:
+    end = now + min(rest_of_sweep(policy, state), until - now + 1, ring.delay)
+    while now < end:
         if now > ring.delay + 1:
             answered, told_reward = told(game, ring, coming, reward)
             rank = np.int64(state.observed[answered])
             hooks.record_answer(policy, state, answered, told_reward, rank, now - 1 - ring.delay, now)
-        arm = np.uint32(hooks.settled_arm(policy, state))
+        arm = np.uint32(next_of_sweep(policy, state))
         rank = np.int64(state.pulls[arm])
         send(game, ring, place, arm, rank)
         hooks.record_pull(policy, state, arm, rank, now)
         place = place + ring.apart if place + ring.apart < beyond else ring.first
         coming, reward = read(ring, place)
         now += 1
-    return place
+    return place, now, coming, reward
+
+
+def _go_on(
+    policy: Any, game: Game, state: State, ring: Ring, place: Any, now: Any, until: Any, coming: Any, reward: Any
+) -> Any:
+    return place, now, coming, reward
+
+
+_finish_or_go_on = where_true("sweeps", _finish_sweep, _go_on)
+
+
+def _on_processor(
+    policy: Any, game: Game, state: State, ring: Ring, place: Any, now: Any, until: Any, coming: Any, reward: Any
+) -> Any:
+    return _finish_or_go_on(policy, game, state, ring, place, now, until, coming, reward)
+
+
+finish_sweep = where_array("ahead", _on_processor, _go_on)
+"""For policies that sweep, on processors: the threads of a GPU would wait for each other."""
 
 
 @inner

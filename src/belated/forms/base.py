@@ -59,6 +59,8 @@ class Policy(Declared, ABC):
 
     stays: ClassVar[bool] = False
     """Whether the choice changes by answers alone, once every arm was pulled; found out at the registration."""
+    sweeps: ClassVar[bool] = False
+    """Whether choices come in sweeps, within which no answer changes them."""
 
     takes_back: ClassVar[bool] = False
     """Whether a pull may be taken back and an answer replaced: all that the policy knows of an arm are its counts, and
@@ -111,14 +113,6 @@ class Policy(Declared, ABC):
 
     @staticmethod
     def only_arm(policy: Any, state: State) -> Any:
-        return -1
-
-    @staticmethod
-    def settled(policy: Any, state: State) -> Any:
-        return 0
-
-    @staticmethod
-    def settled_arm(policy: Any, state: State) -> Any:
         return -1
 
     @staticmethod

@@ -12,7 +12,7 @@ import numpy as np
 
 from belated.forms import hooks
 from belated.forms.state import State, view
-from belated.kernel import inner, where_array
+from belated.kernel import inner, where_array, where_true
 
 ONE = np.uint32(1)
 """Arms are counted in unsigned numbers, and in loops without a range: a GPU's compiler makes half the code of them."""
@@ -58,10 +58,8 @@ def _extremes(policy: Any, state: State, active: Any, now: Any) -> Any:
 
 
 def _extremes_by_sums(policy: Any, state: State, active: Any, now: Any) -> Any:
-    """``_extremes``; where all arms were pulled equally often, and their bounds are then in the order of their sums, it
-    is found from the sums: division and subtraction keep the order of numbers."""
-    if not hooks.is_level(policy):
-        return _extremes(policy, state, active, now)
+    """``_extremes`` where the bounds of arms that were pulled equally often are in the order of their sums: division
+    and subtraction keep the order of numbers."""
     largest = -np.inf
     smallest = np.inf
     pulls = state.pulls[state.active[0]]
@@ -79,4 +77,11 @@ def _extremes_by_sums(policy: Any, state: State, active: Any, now: Any) -> Any:
     return hooks.bounds_at(policy, float(pulls), largest, smallest)
 
 
-extremes = where_array("floor", _extremes, _extremes_by_sums)
+_found_extremes = where_true("is_level", _extremes_by_sums, _extremes)
+
+
+def _computed_extremes(policy: Any, state: State, active: Any, now: Any) -> Any:
+    return _found_extremes(policy, state, active, now)
+
+
+extremes = where_array("floor", _extremes, _computed_extremes)

@@ -110,7 +110,7 @@ def _told(value: Any) -> str | None:
     return repr(value) if value is None or isinstance(value, bool | int | float | str | bytes | np.generic) else None
 
 
-FACTS = ("is_trusted", "reads_origin", "answers_nobody", "reads_pulls", "is_phased", "is_level")
+FACTS = ("is_trusted", "reads_origin", "answers_nobody", "reads_pulls", "is_phased", "is_level", "sweeps")
 """Attributes of a policy's class that are compiled in as constants."""
 
 _KNOWN = {"belated", "numba", "numpy", "math", "abc", "builtins", "typing", "dataclasses"}

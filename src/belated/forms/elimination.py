@@ -112,9 +112,9 @@ class EliminationPolicy(Policy):
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         cls.is_phased = cls.enough is not EliminationPolicy.enough
+        own = (cls.choose, cls.answered, cls.note_answer, cls.note_pull)
+        cls.sweeps = own == (EliminationPolicy.choose, EliminationPolicy.answered, Policy.note_answer, Policy.note_pull)
         of_bounds = [next(base for base in cls.__mro__ if name in vars(base)) for name in ("sums", "lower", "upper")]
-        if cls.choose is not EliminationPolicy.choose:
-            cls.settled = Policy.settled  # type: ignore[method-assign]
         cls.is_level = of_bounds[0] is not Policy and len(set(of_bounds)) == 1
 
     @classmethod
@@ -131,14 +131,6 @@ class EliminationPolicy(Policy):
         if rest_of_sweep(policy, state) == 0:
             end_sweep(policy, state, now)
             state.register[CURSOR] = 0
-        return next_of_sweep(policy, state)
-
-    @staticmethod
-    def settled(policy: Any, state: State) -> Any:
-        return rest_of_sweep(policy, state)
-
-    @staticmethod
-    def settled_arm(policy: Any, state: State) -> Any:
         return next_of_sweep(policy, state)
 
     @staticmethod

@@ -26,16 +26,6 @@ def only_arm(policy: Any, state: State) -> Any:
 
 
 @dispatched
-def settled(policy: Any, state: State) -> Any:
-    """For how many rounds after this one the choice is settled, whatever the answers that come."""
-
-
-@dispatched
-def settled_arm(policy: Any, state: State) -> Any:
-    """The arm to pull in the next round, whose choice is settled: ``choose`` without looking at answers."""
-
-
-@dispatched
 def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
     """``arm`` was pulled in round ``now`` (and is counted): bring the policy's state up to date."""
 
@@ -137,19 +127,15 @@ def is_phased(policy: Any) -> Any:
     """Elimination: whether a phase may have several sweeps."""
 
 
-@declared
-def is_level(policy: Any) -> Any:
-    """Elimination: whether the bounds of arms with equally many pulls are in the order of their ``sums``."""
-
-
 @dispatched
 def sums(policy: Any, arm: Arm) -> Any:
-    """Elimination, if it is level: what the answers are at least, and at most, together."""
+    """Elimination whose bounds of equally often pulled arms are in the order of sums: (that of the lower bound, that of
+    the upper one)."""
 
 
 @dispatched
 def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
-    """Elimination, if it is level: (lower, upper) bound where so many pulls have these sums."""
+    """Elimination, likewise: (lower, upper) bound of so many pulls with these two sums."""
 
 
 @dispatched
