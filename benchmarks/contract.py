@@ -79,7 +79,7 @@ QUICK = Size(
 )
 
 
-WHEEL = "fixed delays of 200 and 201, in the wheel"
+NO_RING = "fixed delays of 200 and 201"
 """Fixed delays that are not the same for all arms are played as all other laws are."""
 
 
@@ -167,14 +167,14 @@ def delay_laws(size: Size) -> list[Row]:
     """Every delay law against the fixed one."""
     laws = subject.laws()
     entries = {name: simulated(subject.problem(law), subject.ucb(), runs=size.law_runs) for name, law in laws.items()}
-    entries[WHEEL] = simulated(subject.two_delays(), subject.ucb(), runs=size.law_runs)
+    entries[NO_RING] = simulated(subject.two_delays(), subject.ucb(), runs=size.law_runs)
     with one_core():
         best = contest(entries, size.law_repeats)
-    fixed, wheel = best.pop("Fixed(200)"), best.pop(WHEEL)
+    fixed, no_ring = best.pop("Fixed(200)"), best.pop(NO_RING)
     rounds = size.law_runs * TASK.horizon
-    rows = [Row("delay laws", f"{WHEEL} / Fixed(200)", wheel / fixed, "x", note=f"{1e9 * wheel / rounds:.3g} ns")]
+    rows = [Row("delay laws", f"{NO_RING} / Fixed(200)", no_ring / fixed, "x", note=f"{1e9 * no_ring / rounds:.3g} ns")]
     for name, seconds in best.items():
-        note = f"{1e9 * seconds / rounds:.3g} ns; {seconds / wheel:.2f} x {WHEEL}"
+        note = f"{1e9 * seconds / rounds:.3g} ns; {seconds / no_ring:.2f} x {NO_RING}"
         rows.append(Row("delay laws", f"{name} / Fixed(200)", seconds / fixed, "x", 2.0, note=note))
     return rows
 

@@ -164,8 +164,8 @@ times.
 
 LAWS_NOTE = """\
 The limit on delay laws is one against `Fixed(200)`, which has a faster way of its own since all its answers are equally
-late: the ring made it 1.7 times as fast, and left the others as they were. The note of each row says how it stands
-against fixed delays that wait in the wheel, as all other laws do.
+late: the ring. The note of each row says how it stands against fixed delays that are not the same for all arms, and
+are played as all other laws are.
 """
 
 GPU_NOTE = """\

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.domains import Confidence, PositiveProbability
-from belated.forms import hooks
 from belated.forms.base import NO_TABLE, Policy
 from belated.forms.hooks import tabulated
 from belated.forms.state import Arm
@@ -100,6 +99,24 @@ class ConfidencePolicy(Policy):
         return observed_mean(arm) + radius(policy, max(arm.observed, 1.0))
 
 
+@inner
+def _sums(arm: Arm) -> Any:
+    """What an arm's answers are at least, and at most, together."""
+    return arm.total, arm.total + (arm.pulls - arm.observed)
+
+
+@inner
+def _lower(policy: Any, pulls: Any, least: Any) -> Any:
+    m = max(pulls, 1.0)
+    return least / m - radius(policy, m)
+
+
+@inner
+def _upper(policy: Any, pulls: Any, most: Any) -> Any:
+    m = max(pulls, 1.0)
+    return most / m + radius(policy, m)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BracketPolicy(ConfidencePolicy):
     """A policy whose bounds hold whatever the missing answers are: S/m - sqrt(2c/m) and (S + m - n)/m +
@@ -107,20 +124,16 @@ class BracketPolicy(ConfidencePolicy):
 
     @staticmethod
     def sums(policy: Any, arm: Arm) -> Any:
-        return arm.total, arm.total + (arm.pulls - arm.observed)
+        return _sums(arm)
 
     @staticmethod
     def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
-        m = max(pulls, 1.0)
-        width = radius(policy, m)
-        return least / m - width, most / m + width
+        return _lower(policy, pulls, least), _upper(policy, pulls, most)
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:
-        least, most = hooks.sums(policy, arm)
-        return hooks.bounds_at(policy, arm.pulls, least, most)[0]
+        return _lower(policy, arm.pulls, _sums(arm)[0])
 
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
-        least, most = hooks.sums(policy, arm)
-        return hooks.bounds_at(policy, arm.pulls, least, most)[1]
+        return _upper(policy, arm.pulls, _sums(arm)[1])
