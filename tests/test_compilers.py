@@ -270,11 +270,13 @@ def test_a_process_that_cannot_be_told_its_task_is_not_waited_for(entry: Any, mo
         crew.wait_for(play_rings, UCB(), STOP)
 
 
-def hired(monkeypatch: pytest.MonkeyPatch, workers: int = 8, policies: Sequence[Policy] = SOME) -> int:
+def hired(
+    monkeypatch: pytest.MonkeyPatch, workers: int = 8, policies: Sequence[Policy] = SOME, *, busy: bool = False
+) -> int:
     """How many processes would be started; other threads know of them from the first on."""
     known = []
     monkeypatch.setattr(compilers.Crew, "hire", lambda crew, task: known.append(compilers._at_work[play_rings] is crew))
-    with compilers.crew_for(play_rings, policies, workers):
+    with compilers.crew_for(play_rings, policies, workers, busy=busy):
         assert all(known)
     return len(known)
 
@@ -286,6 +288,7 @@ def test_as_many_processes_are_started_as_have_work_and_are_allowed(
     assert [hired(monkeypatch, workers) for workers in (1, 2, 3, 8)] == [0, 1, 2, 2]
     many = [*SOME, ThompsonSampling(), OptimisticUCB(), PrefixUCB()]
     assert [hired(monkeypatch, workers, many) for workers in (1, 4, 8)] == [0, 3, 4]
+    assert [hired(monkeypatch, 2, SOME[:1], busy=busy) for busy in (False, True)] == [0, 1]
 
 
 def test_who_compiles_the_same_at_the_same_time_waits_for_the_same_processes(

@@ -113,8 +113,10 @@ CROWDED = Problem(bernoulli(64), [Fixed(100 - arm) for arm in range(64)])
 """The answers of the first 64 rounds all come at the end of round 101."""
 
 
-def test_answers_that_find_their_box_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(assert_as_in_the_wheel(CROWDED, monkeypatch)) == {"play_stretches"}
+@pytest.mark.parametrize("first", [99, 100, 101, 102])
+def test_answers_that_find_their_box_full(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are told in the first round of a stretch, or in the last, or in another."""
+    assert set(assert_as_in_the_wheel(CROWDED, monkeypatch, checkpoints=[first, 3000])) == {"play_stretches"}
 
 
 def test_where_too_many_answers_come_at_once_the_wheel_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,40 @@ class Backwards(EliminationPolicy, ConfidencePolicy):
         return np.int64(state.active[np.uint32(kept - state.register[elimination.CURSOR])])
 
 
+@policy
+class Hasty(EliminationPolicy, ConfidencePolicy):
+    """Successive elimination that takes its first arm for the best after 50 pulls of it."""
+
+    label = "Hasty"
+
+    @staticmethod
+    def only_arm(policy: Any, state: State) -> Any:
+        return np.int64(state.active[0]) if state.pulls[state.active[0]] >= 50 else np.int64(-1)
+
+
+@policy
+class Short(EliminationPolicy, ConfidencePolicy):
+    """Successive elimination that ends a sweep with every fifth pull of an arm."""
+
+    label = "Short"
+
+    @staticmethod
+    def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        if rank % 5 == 4:
+            state.register[elimination.CURSOR] = state.arms - state.register[elimination.GONE]
+
+
+@policy
+class Wider(EliminationPolicy, BracketPolicy):
+    """OPSE whose bounds from sums, which nobody else has, are not its bounds."""
+
+    label = "Wider"
+
+    @staticmethod
+    def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
+        return least, most
+
+
 def arms(means: list[float]) -> list[Any]:
     return [Bernoulli(mean) for mean in means]
 
@@ -76,7 +110,14 @@ PROBLEMS: dict[str, Problem] = {
 
 
 def test_which_bounds_are_in_the_order_of_sums() -> None:
-    every = [OptimisticPessimisticElimination, SuccessiveElimination, PhasedElimination, PrefixElimination, Written]
+    every = [
+        OptimisticPessimisticElimination,
+        SuccessiveElimination,
+        PhasedElimination,
+        PrefixElimination,
+        Written,
+        Wider,
+    ]
     assert [cls for cls in every if cls.is_level] == every[:1]
 
 
@@ -125,16 +166,17 @@ def test_who_sweeps() -> None:
 
 @pytest.mark.parametrize("name", ["a ring", "no delay", "a delay shorter than a sweep"])
 def test_who_brings_an_own_choice_is_asked_in_every_round(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not Backwards.sweeps
+    own = [Backwards(confidence=0.05), Hasty(confidence=0.05), Short(confidence=0.05)]
+    assert not any(policy.sweeps for policy in own)
     called = watched(monkeypatch)
-    own = [Backwards(confidence=0.05)]
-    result = simulate(PROBLEMS[name], own, horizon=3000, runs=5)
+    options = {"horizon": 3000, "runs": 5, "checkpoints": 1}
+    result = simulate(PROBLEMS[name], own, **options)
     assert set(called) == {"play_rings"}
     called.clear()
     only_the_wheel(monkeypatch)
-    assert_same_bits(result, simulate(PROBLEMS[name], own, horizon=3000, runs=5))
+    assert_same_bits(result, simulate(PROBLEMS[name], own, **options))
     assert set(called) == {"play"}
-    first = simulate(PROBLEMS[name], own, horizon=6, runs=1, checkpoints=6)
+    first = simulate(PROBLEMS[name], own[:1], horizon=6, runs=1, checkpoints=6)
     assert first.curves is not None
     gaps = PROBLEMS[name].gaps
     assert np.allclose(np.diff(first.curves[0, 0], prepend=0.0), gaps[::-1])

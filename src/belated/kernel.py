@@ -229,9 +229,11 @@ def dispatched(stub: F) -> F:
     return plain  # type: ignore[return-value]
 
 
-def _body(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function as it was written."""
-    return getattr(function, "py_func", function)
+def _body(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """A function as it was written; of one with two bodies that for arguments of these types."""
+    if hasattr(function, "typed"):
+        return function.typed(*arguments)  # type: ignore[no-any-return]
+    return getattr(function, "py_func", function)  # type: ignore[no-any-return]
 
 
 def where_array(field: str, present: F, absent: F) -> F:
@@ -246,11 +248,12 @@ def where_array(field: str, present: F, absent: F) -> F:
         named = (types.NamedTuple, types.NamedUniTuple)
         fields = [dict(zip(given.fields, given.types, strict=True)) for given in arguments if isinstance(given, named)]
         found = any(isinstance(given.get(field), types.Array) for given in fields)
-        return _body(present if found else absent)
+        return _body(present if found else absent, *arguments)
 
     plain.__name__ = plain.__qualname__ = present.__name__
     plain.__doc__ = present.__doc__
     overload(plain, jit_options=_INNER, strict=False)(typed)
+    plain.typed = typed  # type: ignore[attr-defined]
     return plain  # type: ignore[return-value]
 
 
@@ -262,11 +265,12 @@ def where_true(fact: str, present: F, absent: F) -> F:
         return (present if getattr(type(policy).owner, fact) else absent)(policy, *rest)
 
     def typed(policy: Any, *rest: Any) -> Callable[..., Any]:
-        return _body(present if getattr(policy.instance_class.owner, fact) else absent)
+        return _body(present if getattr(policy.instance_class.owner, fact) else absent, policy, *rest)
 
     plain.__name__ = plain.__qualname__ = present.__name__
     plain.__doc__ = present.__doc__
     overload(plain, jit_options=_INNER, strict=False)(typed)
+    plain.typed = typed  # type: ignore[attr-defined]
     return plain  # type: ignore[return-value]
 
 

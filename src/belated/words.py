@@ -33,8 +33,8 @@ def _counted(typing: Any, word: Any) -> Any:
 
 
 def _write(array: Any, place: Any, word: Any) -> None:
-    """(array, place, word): write the eight bytes of a word into an array of bytes from ``place`` on, the last one
-    first. Whether there is room is not asked."""
+    """(array, place, word): write the eight bytes of a word into an array of bytes from ``place`` on, the lowest one
+    first, as the processors do that numba is for. Whether there is room is not asked."""
     array[place : place + 8] = np.frombuffer(int(word).to_bytes(8, "little"), np.uint8)
 
 

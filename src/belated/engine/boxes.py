@@ -19,7 +19,7 @@ from belated.words import BYTE, FULL, length, write
 MOST_ARMS = 64
 """An arm and its reward fit into a byte, and 0 is no answer."""
 LARGEST_BITS = 16
-"""log2 of the largest wheel of boxes."""
+"""Bits of the longest delay that a wheel of boxes is made for."""
 BESIDE = 256
 """How many answers may wait beside the boxes."""
 

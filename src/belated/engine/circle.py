@@ -77,10 +77,10 @@ def play_ring(policy: Any, game: Game, state: State, ring: Ring, sink: Sink) -> 
 def _finish_sweep(
     policy: Any, game: Game, state: State, ring: Ring, place: Any, now: Any, until: Any, coming: Any, reward: Any
 ) -> Any:
-    """Play the rounds until ``until`` of a sweep that has begun, as far as all their answers are on their way:
-    nobody is asked before it is over. Where the next round is then: (place, round, answer as it lies in the ring)."""
+    """Play the rounds of a sweep that has begun, until ``until`` at the latest: nobody is asked before it is over.
+    Where the next round is then: (place, round, answer as it lies in the ring)."""
     beyond = ring.first + (ring.delay + 1) * ring.apart
-    end = now + min(rest_of_sweep(policy, state), until - now + 1, ring.delay)
+    end = now + min(rest_of_sweep(policy, state), until - now + 1)
     while now < end:
         if now > ring.delay + 1:
             answered, told_reward = told(game, ring, coming, reward)
@@ -96,22 +96,13 @@ def _finish_sweep(
     return place, now, coming, reward
 
 
-def _go_on(
+def _as_it_is(
     policy: Any, game: Game, state: State, ring: Ring, place: Any, now: Any, until: Any, coming: Any, reward: Any
 ) -> Any:
     return place, now, coming, reward
 
 
-_finish_or_go_on = where_true("sweeps", _finish_sweep, _go_on)
-
-
-def _on_processor(
-    policy: Any, game: Game, state: State, ring: Ring, place: Any, now: Any, until: Any, coming: Any, reward: Any
-) -> Any:
-    return _finish_or_go_on(policy, game, state, ring, place, now, until, coming, reward)
-
-
-finish_sweep = where_array("ahead", _on_processor, _go_on)
+finish_sweep = where_array("ahead", where_true("sweeps", _finish_sweep, _as_it_is), _as_it_is)
 """For policies that sweep, on processors: the threads of a GPU would wait for each other."""
 
 

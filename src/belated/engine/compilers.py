@@ -96,11 +96,13 @@ def claimed(claims: Path, policy: Policy) -> bool:
 
 
 @contextmanager
-def crew_for(function: Callable[..., Any], policies: Sequence[Policy], workers: int) -> Iterator[Crew]:
+def crew_for(
+    function: Callable[..., Any], policies: Sequence[Policy], workers: int, *, busy: bool = False
+) -> Iterator[Crew]:
     """A context with processes that compile ``function`` for policies for which that is yet to be done, where that is
-    worthwhile; at its end none of them is left."""
-    missing = _missing(function, policies)
-    wanted = min(workers, len(missing), MOST_PROCESSES + 1) - 1
+    worthwhile (of one policy: if this process is busy with others first); at its end none of them is left."""
+    missing = missing_for(function, policies)
+    wanted = min(workers, len(missing) + busy, MOST_PROCESSES + 1) - 1
     if wanted < 1 or not _may_start() or not _busy.acquire(blocking=False):
         yield _at_work.get(function) or Crew()  # that of another thread, if it compiles the same
         return
@@ -166,7 +168,7 @@ def _is_left_over(lock: Path) -> bool:
     return False
 
 
-def _missing(function: Callable[..., Any], policies: Sequence[Policy]) -> list[Policy]:
+def missing_for(function: Callable[..., Any], policies: Sequence[Policy]) -> list[Policy]:
     """One policy of each class for which the function is neither compiled here nor on disk, but could be kept there."""
     found: dict[type[Policy], Policy] = {}
     for policy in policies:
@@ -178,8 +180,7 @@ def _missing(function: Callable[..., Any], policies: Sequence[Policy]) -> list[P
 
 
 def _may_start() -> bool:
-    """Whether processes of this interpreter are allowed, and can be started; a program that has one inside is another
-    matter."""
+    """Whether processes of this interpreter are allowed, and can be started: not where a program has it inside."""
     is_python = not hasattr(sys, "frozen") and "python" in Path(sys.executable or "").name.lower()
     return is_python and os.environ.get("BELATED_COMPILERS") != "0"
 

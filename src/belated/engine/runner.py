@@ -14,7 +14,7 @@ from belated.engine import boxes
 from belated.engine import flight as air
 from belated.engine import stock as draws
 from belated.engine.circle import play_rings
-from belated.engine.compilers import crew_for
+from belated.engine.compilers import crew_for, missing_for
 from belated.engine.encode import Board
 from belated.engine.episode import Outcome, Setting, play
 from belated.engine.game import BAD_ARM, NO_ROOM, STOPPED
@@ -58,10 +58,10 @@ def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outc
     setting = _setting(chunk, plan)
     outcomes = []
     ways = [_way(policy, chunk, plan) for policy in policies]
-    most = max(ways, key=ways.count)
-    with crew_for(
-        most, [policy for policy, way in zip(policies, ways, strict=True) if way is most], plan.workers
-    ) as crew:
+    most = max(reversed(ways), key=ways.count)
+    helped = [policy for policy, way in zip(policies, ways, strict=True) if way is most]
+    busy = any(way is not most and missing_for(way, [policy]) for policy, way in zip(policies, ways, strict=True))
+    with crew_for(most, helped, plan.workers, busy=busy) as crew:
         for policy, way in zip(policies, ways, strict=True):
             if way is most:
                 crew.wait_for(way, policy, plan.stop)

@@ -13,7 +13,7 @@ import numpy as np
 
 from belated.engine import boxes as air
 from belated.engine.episode import Outcome, Setting, draw_next, take_down
-from belated.engine.game import FINISHED, NO_ROOM, STOPPED, STRIDE, regret_of
+from belated.engine.game import FINISHED, NO_ROOM, ONE, STOPPED, STRIDE, regret_of
 from belated.engine.stock import Stock, begins_batch, empty, place_of, rest_of_batch
 from belated.forms import hooks
 from belated.forms.index import rescore_with
@@ -24,7 +24,6 @@ from belated.rng import run_key
 SHORTEST, LONGEST = 4, 16
 """Rounds of a stretch, if nothing ends it earlier: few after the choice changed, and then twice as many each time."""
 
-_ONE = np.uint32(1)
 _COUNT, _SUM = np.uint64(32), np.uint64(2**32 - 1)
 """Where a tally has its count, and which of its bits are the sum."""
 
@@ -32,7 +31,8 @@ _COUNT, _SUM = np.uint64(32), np.uint64(2**32 - 1)
 def play_stretches(
     policy: Any, setting: Setting, outcome: Outcome, state: State, tally: Any, boxes: air.Boxes, stock: Stock
 ) -> Any:
-    """Play the runs of a chunk, one after the other; why it returned. NO_ROOM: too many answers come in one round.
+    """Play the runs of a chunk, one after the other; why it returned. NO_ROOM: too many answers find their
+    boxes full.
 
     ``tally`` has room for each arm's answers, their count and their sum in one number: that is brought up to date
     sooner than two real ones."""
@@ -100,7 +100,7 @@ def _pull(stock: Stock, boxes: air.Boxes, arm: Any, rank: Any, now: Any, rounds:
         answer = air.answer_of(arm, stock.reward[place + step])
         if not air.put(boxes, now + step, stock.delay[place + step], answer):
             return False
-        step += _ONE
+        step += ONE
     return True
 
 
@@ -111,7 +111,7 @@ def _take_back(stock: Stock, boxes: air.Boxes, arm: Any, rank: Any, now: Any, fi
     place = place_of(stock, arm, rank)
     step = np.uint32(end)
     while step > first:
-        step -= _ONE
+        step -= ONE
         air.put_back(boxes, now, step)
         air.take_back(boxes, now + step, stock.delay[place + step])
 

@@ -58,7 +58,7 @@ class Policy(Declared, ABC):
     """Whether the index, or the bounds, of an arm depend on its pulls; False if on its answers alone."""
 
     stays: ClassVar[bool] = False
-    """Whether the choice changes by answers alone, once every arm was pulled; found out at the registration."""
+    """Whether the choice changes by answers alone, once every arm was pulled."""
     sweeps: ClassVar[bool] = False
     """Whether choices come in sweeps, within which no answer changes them."""
 
@@ -150,14 +150,6 @@ class Policy(Declared, ABC):
         return 0.0
 
     @staticmethod
-    def sums(policy: Any, arm: Arm) -> Any:
-        return 0.0, 0.0
-
-    @staticmethod
-    def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
-        return 0.0, 0.0
-
-    @staticmethod
     @abstractmethod
     def lower(policy: Any, arm: Arm) -> Any:
         """See :func:`belated.forms.hooks.lower`."""
@@ -207,7 +199,6 @@ def policy(cls: type[P]) -> type[P]:
     made.is_trusted = is_built_in(cls)
     made.reads_origin = not all(body in _BLIND for body in own)
     made.answers_nobody = made.is_trusted and not made.reads_origin
-    made.stays = made.answers_nobody and made.shape().scored and not made.reads_pulls
     # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
     made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.Constants,), body)
     registered: type[P] = made

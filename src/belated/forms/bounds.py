@@ -77,11 +77,4 @@ def _extremes_by_sums(policy: Any, state: State, active: Any, now: Any) -> Any:
     return hooks.bounds_at(policy, float(pulls), largest, smallest)
 
 
-_found_extremes = where_true("is_level", _extremes_by_sums, _extremes)
-
-
-def _computed_extremes(policy: Any, state: State, active: Any, now: Any) -> Any:
-    return _found_extremes(policy, state, active, now)
-
-
-extremes = where_array("floor", _extremes, _computed_extremes)
+extremes = where_array("floor", _extremes, where_true("is_level", _extremes_by_sums, _extremes))

@@ -94,6 +94,12 @@ def eliminate(policy: Any, state: State, now: Any) -> Any:
     return kept
 
 
+_OF_SWEEPS = ("choose", "only_arm", "pulled", "answered", "note_pull", "note_answer")
+"""What decides in a sweep: a policy that brings one of these is asked in every round."""
+_OF_LEVEL_BOUNDS = ("sums", "bounds_at", "lower", "upper")
+"""What speaks of the same bounds if one class has all of it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EliminationPolicy(Policy):
     """A policy that is two bounds, :meth:`lower` and :meth:`upper`, and a rule for when an arm has had :meth:`enough`
@@ -106,16 +112,14 @@ class EliminationPolicy(Policy):
     """Whether a phase may have several sweeps: the policy has a rule of its own for when an arm has had
     :meth:`enough`."""
     is_level: ClassVar[bool] = False
-    """Whether the bounds of equally many pulls are in the order of :meth:`sums`: the class that has these has the
-    bounds."""
+    """Whether the bounds of equally many pulls are in the order of ``sums``: the class with these has the bounds."""
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         cls.is_phased = cls.enough is not EliminationPolicy.enough
-        own = (cls.choose, cls.answered, cls.note_answer, cls.note_pull)
-        cls.sweeps = own == (EliminationPolicy.choose, EliminationPolicy.answered, Policy.note_answer, Policy.note_pull)
-        of_bounds = [next(base for base in cls.__mro__ if name in vars(base)) for name in ("sums", "lower", "upper")]
-        cls.is_level = of_bounds[0] is not Policy and len(set(of_bounds)) == 1
+        cls.sweeps = all(getattr(cls, name) is getattr(EliminationPolicy, name) for name in _OF_SWEEPS)
+        owners = {next((base for base in cls.__mro__ if name in vars(base)), None) for name in _OF_LEVEL_BOUNDS}
+        cls.is_level = len(owners) == 1
 
     @classmethod
     def shape(cls) -> Shape:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from belated.forms import hooks
-from belated.forms.base import Policy, blind
+from belated.forms.base import Policy, blind, is_built_in
 from belated.forms.state import Arm, Shape, State, view
 from belated.kernel import inner
 
@@ -118,6 +118,10 @@ def _replay(state: State, arm: Any, score: Any) -> None:
         node = child >> 1
 
 
+_OF_INDEX = ("choose", "only_arm", "pulled", "answered", "note_pull", "note_answer")
+"""What follows from the index alone, where a policy leaves it as it is."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class IndexPolicy(Policy):
     """A policy that is one formula: override :meth:`index`, and ``reads_pulls`` if the index depends on answers
@@ -125,6 +129,11 @@ class IndexPolicy(Policy):
 
     takes_back = True
     takes_new_arms = True
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        as_here = all(getattr(cls, name) is getattr(IndexPolicy, name) for name in _OF_INDEX)
+        cls.stays = as_here and not cls.reads_pulls and is_built_in(cls)  # the index of another may read the round
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
