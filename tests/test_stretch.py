@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from belated import Problem, simulate
 from belated.delays import ByReward, Fixed, Geometric, LogNormal, Mixture, PacketLoss, Pareto, Poisson, Uniform
 from belated.engine import boxes as air
+from belated.engine.answers import with_delay
 from belated.engine.stretch import LONGEST
 from belated.forms.base import POLICIES
 from belated.policies import UCB
@@ -121,7 +122,7 @@ def test_answers_that_find_their_box_full(first: int, monkeypatch: pytest.Monkey
 
 def test_where_too_many_answers_come_at_once_the_wheel_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(air, "BESIDE", 55)  # the box takes eight
-    assert assert_as_in_the_wheel(CROWDED, monkeypatch)[:2] == ["play_stretches", "play"]
+    assert assert_as_in_the_wheel(CROWDED, monkeypatch, workers=1)[:2] == ["play_stretches", "play"]
 
 
 @numba.njit  # type: ignore[untyped-decorator]
@@ -133,15 +134,16 @@ def _carry(boxes: Any, delays: Any, rounds: Any, stays: Any, told: Any, due: Any
     for stretch in range(rounds.shape[0]):
         first = np.uint32(now)
         for step in range(rounds[stretch]):
-            answer = np.uint32(1 + (now + step) % 127)
-            if not air.put(boxes, np.uint32(first + np.uint32(step)), delays[now + step], answer):
+            ready = with_delay(np.uint32(1 + (now + step) % 127), delays[now + step], boxes.longest)
+            boxes.ready[step] = ready
+            if not air.put(boxes, np.uint32(first + np.uint32(step)), ready):
                 return -1
         size = np.uint32(rounds[stretch])
         end = air.lay_out(boxes, first, size)
         kept = np.uint32(stays[stretch])
         place = 0
         while place < end:
-            after, until = air.until_round_of(boxes, place)
+            after, until = air.until_round_of(boxes, first, place)
             if after > kept:
                 break
             for number in range(place, until):
@@ -152,10 +154,9 @@ def _carry(boxes: Any, delays: Any, rounds: Any, stays: Any, told: Any, due: Any
         step = size
         while step > kept:
             step -= np.uint32(1)
-            air.put_back(boxes, first, step)
-            air.take_back(boxes, np.uint32(first + step), delays[now + np.int64(step)])
+            air.take_back(boxes, np.uint32(first + step), boxes.ready[step])
+        air.forget(boxes, first, kept)
         now += np.int64(kept)
-        air.forget(boxes, np.uint32(now))
     return count
 
 
@@ -182,7 +183,7 @@ def _carried(draw: Any) -> tuple[npt.NDArray[np.int64], list[int], list[int]]:
 @given(_carried())
 def test_boxes_carry_every_answer_to_its_round(carried: Any) -> None:
     found, rounds, stays = carried
-    boxes = air.allocate(47, 1 << 20, LONGEST)
+    boxes = air.allocate(47, 1 << 20, LONGEST, LONGEST)
     _cleared(boxes)
     told, due = np.zeros(2000, np.int64), np.zeros(2000, np.int64)
     count = _carry(boxes, found, np.array(rounds), np.array(stays), told, due)

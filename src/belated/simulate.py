@@ -166,7 +166,7 @@ def _play_all(playing: Playing, plan: Plan, collector: Collector, report: Callab
 
 
 def _chunks(problem: Problem | Family, plan: Plan, runs: range, arms: int, size: int) -> Iterator[Chunk]:
-    shared = board([problem], plan.horizon) if isinstance(problem, Problem) else None
+    shared = board([problem], plan.horizon, len(runs)) if isinstance(problem, Problem) else None
     for first in runs[::size]:
         count = min(size, runs.stop - first)
         if shared is not None:

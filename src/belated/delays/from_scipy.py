@@ -13,7 +13,8 @@ from belated.engine.laws import LawsBuilder, Row
 from belated.errors import InvalidParameter
 from belated.rewards.base import RewardLaw
 
-_BLOCK = 1 << 16
+_FIRST_BLOCK, _BLOCK = 1 << 12, 1 << 16
+"""Rounds of a distribution function that are asked for at a time: few at first, as most laws are over soon."""
 _LONGEST_TABLE = 1 << 25
 """The longest table of a distribution function, in rounds (256 MiB)."""
 _SUMMED = 1 << 16
@@ -90,12 +91,12 @@ class FromScipy(DelayLaw):
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
         blocks = []
-        start = 0
+        start, size = 0, _FIRST_BLOCK
         last = min(self.longest, builder.horizon)
         while start <= last:
-            block = self.cdf(np.arange(start, min(start + _BLOCK, last + 1)))
+            block = self.cdf(np.arange(start, min(start + size, last + 1)))
             blocks.append(block)
-            start += _BLOCK
+            start, size = start + size, min(2 * size, _BLOCK)
             if block[-1] >= 1.0 - 2.0**-53:
                 break
             if start > _LONGEST_TABLE:

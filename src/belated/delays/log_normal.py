@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from belated.delays.base import DelayLaw, delay_law, whole
 from belated.domains import Positive
-from belated.engine.laws import LOGNORMAL, LawsBuilder, Row, row
+from belated.engine.laws import LOGNORMAL, LawsBuilder, Row
 from belated.rewards.base import RewardLaw
 
 
@@ -46,4 +46,5 @@ class LogNormal(DelayLaw):
             return np.asarray(ndtr((np.log(edge) - math.log(self.median)) / self.sigma))
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
-        return row(LOGNORMAL, math.log(self.median), self.sigma)
+        place, scale = math.log(self.median), self.sigma
+        return builder.smooth(LOGNORMAL, place, scale, lambda u: np.exp(place + scale * ndtri(u)))

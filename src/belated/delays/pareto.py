@@ -10,7 +10,7 @@ from scipy.special import zeta
 
 from belated.delays.base import DelayLaw, check_level, delay_law, whole
 from belated.domains import Positive
-from belated.engine.laws import POWER, LawsBuilder, Row, row
+from belated.engine.laws import POWER, LawsBuilder, Row
 from belated.rewards.base import RewardLaw
 
 
@@ -51,4 +51,5 @@ class Pareto(DelayLaw):
         return super().quantile(q)
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
-        return row(POWER, self.scale, -1.0 / self.alpha)
+        exponent = -1.0 / self.alpha
+        return builder.smooth(POWER, self.scale, exponent, lambda u: self.scale * u**exponent)

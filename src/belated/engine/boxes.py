@@ -13,29 +13,29 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from belated.engine.answers import MOST_ARMS, byte_of, due_of
 from belated.kernel import inner, outlined
 from belated.words import BYTE, FULL, length, write
 
-MOST_ARMS = 64
-"""An arm and its reward fit into a byte, and 0 is no answer."""
 LARGEST_BITS = 16
 """Bits of the longest delay that a wheel of boxes is made for."""
 BESIDE = 256
 """How many answers may wait beside the boxes."""
 
-_ONE, _PRESENT = np.uint32(1), np.uint32(2 * MOST_ARMS)
+_ONE = np.uint32(1)
 
 
 class Boxes(NamedTuple):
     """Answers on their way, and those laid out to be told."""
 
-    longest: Any  # the longest delay of an answer that can matter, or more
+    longest: Any  # the longest delay of an answer that can matter, or more; what comes later is put, as nothing, into
+    # the box of that delay, which no other answer of an earlier round can be in
     mask: Any  # the number of boxes - 1: the longest delay and the rounds laid out at a time
     box: npt.NDArray[np.uint64]
+    ready: npt.NDArray[np.uint32]  # the answers of pulls to come, each with its delay in one number
     beside: npt.NDArray[np.uint32]  # (BESIDE, 2) (due, answer) of those that found a box full, in the order of pulls
     waiting: npt.NDArray[np.int64]  # (1,) how many these are
     told: npt.NDArray[np.uint8]  # the answers of several rounds
-    laid: npt.NDArray[np.uint64]  # (rounds,) the boxes they were in
     more: npt.NDArray[np.int64]  # (rounds,) how many answers of each round were beside its box
 
 
@@ -44,18 +44,18 @@ def suits(arms: int, longest: int, horizon: int) -> bool:
     return arms <= MOST_ARMS and min(longest, horizon).bit_length() <= LARGEST_BITS
 
 
-def allocate(longest: int, horizon: int, rounds: int) -> Boxes:
+def allocate(longest: int, horizon: int, rounds: int, pulls: int) -> Boxes:
     """Boxes for delays up to ``longest`` that matter before ``horizon``, of which so many rounds are laid out at a
-    time; :func:`clear` makes them ready."""
+    time, with room for the answers of so many pulls to come; :func:`clear` makes them ready."""
     size = 1 << (min(longest, horizon) + rounds).bit_length()
     return Boxes(
         longest=np.uint32(size - 1 - rounds),
         mask=np.uint32(size - 1),
         box=np.zeros(size, np.uint64),
+        ready=np.zeros(pulls, np.uint32),
         beside=np.zeros((BESIDE, 2), np.uint32),
         waiting=np.zeros(1, np.int64),
         told=np.zeros(8 * (rounds + 1) + BESIDE, np.uint8),
-        laid=np.zeros(rounds, np.uint64),
         more=np.zeros(rounds, np.int64),
     )
 
@@ -69,42 +69,21 @@ def clear(boxes: Boxes) -> None:
 
 
 @inner
-def answer_of(arm: Any, reward: Any) -> Any:
-    """An arm and its reward, 0 or 1, in one number that is not 0."""
-    return _PRESENT | np.uint32(arm << _ONE) | np.uint32(reward)
-
-
-@inner
-def arm_and_reward(answer: Any) -> Any:
-    """What an answer says."""
-    number = np.uint32(answer)
-    return np.uint32((number >> _ONE) & np.uint32(MOST_ARMS - 1)), np.uint32(number & _ONE)
-
-
-@inner
-def put(boxes: Boxes, now: Any, delay: Any, answer: Any) -> Any:
-    """The answer of a pull in round ``now`` takes off; False if there is no room for it."""
-    delay = np.uint32(delay)
-    due = _due(boxes, now, delay)
+def put(boxes: Boxes, now: Any, ready: Any) -> Any:
+    """The answer of a pull in round ``now``, with its delay, takes off; False if there is no room for it."""
+    due = due_of(ready, now)
     place = due & boxes.mask
     before = boxes.box[place]
     if before >> FULL != 0:
-        return _put_beside(boxes, due, answer)
-    boxes.box[place] = (before << BYTE) | (np.uint64(answer) if delay <= boxes.longest else np.uint64(0))
+        return _put_beside(boxes, due, byte_of(ready))
+    boxes.box[place] = (before << BYTE) | np.uint64(byte_of(ready))
     return True
 
 
 @inner
-def _due(boxes: Boxes, now: Any, delay: Any) -> Any:
-    """The round at whose end an answer is known. One that comes too late to matter is put, as nothing, into the last
-    box, which no other answer of an earlier round can be in."""
-    return np.uint32(now + (delay if delay < boxes.longest else boxes.longest))
-
-
-@inner
-def take_back(boxes: Boxes, now: Any, delay: Any) -> None:
+def take_back(boxes: Boxes, now: Any, ready: Any) -> None:
     """The last answer that took off, that of round ``now``, does not, after all."""
-    due = _due(boxes, now, np.uint32(delay))
+    due = due_of(ready, now)
     waiting = boxes.waiting[0]
     if waiting > 0 and boxes.beside[waiting - 1, 0] == due:
         boxes.waiting[0] = waiting - 1
@@ -125,8 +104,8 @@ def _put_beside(boxes: Boxes, due: Any, answer: Any) -> Any:
 
 @inner
 def lay_out(boxes: Boxes, first: Any, rounds: Any) -> Any:
-    """Lay out all answers that are known at the end of round ``first`` and the next ones, so many rounds, and leave
-    their boxes empty; how many they are."""
+    """Lay out all answers that are known at the end of round ``first`` and the next ones, so many rounds; how many
+    they are."""
     if boxes.waiting[0] > 0:
         return _lay_out_all(boxes, first, rounds)
     end = np.int64(0)
@@ -139,12 +118,15 @@ def lay_out(boxes: Boxes, first: Any, rounds: Any) -> Any:
 
 @inner
 def _lay_out_box(boxes: Boxes, first: Any, step: Any, end: Any) -> Any:
-    place = np.uint32(first + step) & boxes.mask
-    word = boxes.box[place]
-    boxes.box[place] = np.uint64(0)
-    boxes.laid[step] = word
+    word = boxes.box[_place(boxes, first, step)]
     write(boxes.told, end, word)
     return end + length(word)
+
+
+@inner
+def _place(boxes: Boxes, first: Any, step: Any) -> Any:
+    """Where the box of a round is, so many after ``first``."""
+    return np.uint32(first + step) & boxes.mask
 
 
 @outlined
@@ -165,12 +147,13 @@ def _lay_out_all(boxes: Boxes, first: Any, rounds: Any) -> Any:
 
 
 @inner
-def until_round_of(boxes: Boxes, place: Any) -> Any:
-    """(rounds, answers): of the rounds laid out, those up to the one with the answer at ``place``."""
+def until_round_of(boxes: Boxes, first: Any, place: Any) -> Any:
+    """(rounds, answers): of the rounds laid out, from ``first`` on, those up to the one with the answer at
+    ``place``."""
     step = np.uint32(0)
     end = np.int64(0)
     while end <= place:
-        end += length(boxes.laid[step])
+        end += length(boxes.box[_place(boxes, first, step)])
         if boxes.waiting[0] > 0:
             end += boxes.more[step]
         step += _ONE
@@ -178,16 +161,21 @@ def until_round_of(boxes: Boxes, place: Any) -> Any:
 
 
 @inner
-def put_back(boxes: Boxes, first: Any, step: Any) -> None:
-    """Answers of a round that were laid out go back into their box."""
-    boxes.box[np.uint32(first + step) & boxes.mask] = boxes.laid[step]
-
-
-@inner
-def forget(boxes: Boxes, until: Any) -> None:
-    """The answers of the rounds before ``until`` are told."""
+def forget(boxes: Boxes, first: Any, rounds: Any) -> None:
+    """The answers of round ``first`` and the next ones, so many rounds, are told."""
+    place = _place(boxes, first, np.uint32(0))
+    end = np.uint32(place + rounds)
+    if end <= boxes.mask:  # else the compiler would write by a slower instruction
+        while place < end:
+            boxes.box[place] = np.uint64(0)
+            place += _ONE
+    else:
+        step = np.uint32(0)
+        while step < rounds:
+            boxes.box[_place(boxes, first, step)] = np.uint64(0)
+            step += _ONE
     if boxes.waiting[0] > 0:
-        _forget_beside(boxes, until)
+        _forget_beside(boxes, np.uint32(first + rounds))
 
 
 @outlined

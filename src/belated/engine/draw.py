@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from belated.engine.laws import BERNOULLI, BETA, BY_CELL, BY_VALUE, CONSTANT, FIXED, SPLIT, SPREAD, Laws
-from belated.engine.quantile import quantile, quantiles
+from belated.engine.quantile import fill_up, quantile, quantiles
 from belated.kernel import inner, merged
 from belated.rng import uniform
 from belated.samplers import beta_draw
@@ -21,8 +21,6 @@ _TINY = 2.0**-53
 """Half the distance of two neighbouring uniforms."""
 _FEW = 8
 """Tables up to this size are counted through instead of halved: nothing then depends on a branch."""
-_WIDE = 15
-"""One less than the draws that a loop in vector code makes at a time."""
 
 
 @inner
@@ -93,7 +91,7 @@ def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scr
     for place in range(count):
         scratch.u[place] = uniform(words[place])
     if laws.kind[row] < SPLIT:
-        quantiles(laws, row, scratch.u, count, delays)
+        quantiles(laws, row, scratch.u, count, delays, scratch.unsure)
         return
     if _is_flat(laws, row):
         _draw_parts(laws, row, rewards, count, delays, scratch)
@@ -114,7 +112,7 @@ def draw_delays(laws: Laws, row: Any, rewards: Any, words: Any, delays: Any, scr
         alike &= (found == first) | (not other)
         others += np.int64(other)
     if alike:
-        quantiles(laws, first, scratch.u, others, scratch.delay)
+        quantiles(laws, first, scratch.u, others, scratch.delay, scratch.unsure)
         for other in range(others):
             delays[scratch.place[other]] = scratch.delay[other]
     else:
@@ -155,10 +153,8 @@ def _draw_parts(laws: Laws, row: Any, rewards: Any, count: Any, delays: Any, scr
         for other in range(others):
             u = scratch.u[scratch.place[other]]
             scratch.part_u[other] = _within(laws, start, part, u) if is_split else u
-        wide = min((others + _WIDE) & ~_WIDE, count)  # the last few would not fill a vector
-        for other in range(others, wide):
-            scratch.part_u[other] = 0.5
-        quantiles(laws, found, scratch.part_u, wide, scratch.delay)
+        wide = fill_up(scratch.part_u, others, count)
+        quantiles(laws, found, scratch.part_u, wide, scratch.delay, scratch.unsure)
         for other in range(others):
             delays[scratch.place[other]] = scratch.delay[other]
 

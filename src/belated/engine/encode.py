@@ -12,6 +12,9 @@ import numpy.typing as npt
 from belated.engine.laws import BERNOULLI, BEYOND, FIXED, Laws, LawsBuilder, Row
 from belated.problem import Problem
 
+ROUNDS_OF_A_LOOKUP = 1 << 18
+"""For so many rounds of a problem one lookup is made: it takes as long as it saves in about as many draws."""
+
 
 class Board(NamedTuple):
     """Problems as the engine plays them."""
@@ -34,17 +37,18 @@ class Board(NamedTuple):
         return bool((self.laws.kind[: self.gaps.size] == BERNOULLI).all())
 
 
-def board(problems: Sequence[Problem], horizon: int) -> Board:
-    """The problems as numbers: one that all runs share, or one for each run of a chunk."""
-    laws, longest = encode(problems, horizon)
+def board(problems: Sequence[Problem], horizon: int, runs: int = 1) -> Board:
+    """The problems as numbers: one that so many runs share, or one for each run of a chunk."""
+    laws, longest = encode(problems, horizon, runs)
     return Board(laws, longest, np.array([problem.gaps for problem in problems]))
 
 
-def encode(problems: Sequence[Problem], horizon: int) -> tuple[Laws, int]:
-    """(laws, longest delay): the rewards' rows of all problems' arms, then the delays', then those they lead to."""
+def encode(problems: Sequence[Problem], horizon: int, runs: int = 1) -> tuple[Laws, int]:
+    """(laws, longest delay): the rewards' rows of all problems' arms, then the delays', then those they lead to. Each
+    problem is for so many runs."""
     arms = problems[0].arms
     half = len(problems) * arms
-    builder = LawsBuilder(horizon, roots=2 * half)
+    builder = LawsBuilder(horizon, roots=2 * half, lookups=horizon * runs // ROUNDS_OF_A_LOOKUP)
     known: dict[int, Row] = {}  # of delay laws that are the very same object, which is quickly seen
     for number, problem in enumerate(problems):
         for place, reward, delay in zip(count(number * arms), problem.rewards, problem.delays, strict=False):

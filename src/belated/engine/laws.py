@@ -7,7 +7,7 @@ law's quantile function is all that matters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,12 @@ FIXED, SPAN, SAMPLE, STEPS, GEOMETRIC, POWER, LOGNORMAL, SPLIT, BY_VALUE, BY_CEL
 CELLS, MOST_CELLS = 8, 1 << 14
 """The index that shortens the search in a table of cumulative probabilities has so many cells for each entry, and at
 most so many."""
+FINE = 1 << 14
+"""Cells of the uniform in which a smooth law may be looked up."""
+UNSURE = -1
+"""What is looked up in a cell with several delays."""
+MARGIN = 1e-9
+"""How far, in relation to it, an end of a cell must be from the next delay: far more than what rounding may change."""
 
 
 class Laws(NamedTuple):
@@ -59,11 +65,12 @@ class LawsBuilder:
     """Collects rows and tables. A law gives its row, and adds what the row speaks of: tables with :meth:`reals` and
     :meth:`wholes`, other laws' rows with :meth:`number`.
 
-    The first ``roots`` rows are kept for those that the engine asks for by their place.
+    The first ``roots`` rows are kept for those that the engine asks for by their place. So many ``lookups`` pay off.
     """
 
-    def __init__(self, horizon: int, *, roots: int = 0) -> None:
+    def __init__(self, horizon: int, *, roots: int = 0, lookups: int = 0) -> None:
         self.horizon = horizon
+        self._lookups = lookups
         self._rows: list[Row] = [row(FIXED)] * roots
         self._known: dict[Any, Row] = {}
         self._numbers: dict[Row, int] = {}
@@ -111,6 +118,20 @@ class LawsBuilder:
         edges[-1] = cumulative.size
         index = self.wholes(np.concatenate([[cells], 2 * edges + (np.diff(edges, append=edges[-1]) > 1)]))
         return row(STEPS, first, index, self.reals(np.append(cumulative, np.inf)), cumulative.size)
+
+    def smooth(self, kind: int, a: float, b: float, at: Callable[[npt.NDArray[np.float64]], npt.ArrayLike]) -> Row:
+        """A delay row for a law with a formula; ``at`` gives the real number at a uniform of which the delay is the
+        integer part. Where that pays off, there is a lookup beside it: what the formula gives in each of many cells
+        of the uniform. In most it is one delay alone, or none before the horizon."""
+        if self._lookups == 0:
+            return row(kind, a, b)
+        self._lookups -= 1
+        with np.errstate(divide="ignore", over="ignore"):
+            ends = np.asarray(at(np.arange(FINE + 1) / FINE))
+        low = np.minimum(ends[1:], ends[:-1]) * (1.0 - MARGIN)
+        high = np.maximum(ends[1:], ends[:-1]) * (1.0 + MARGIN)
+        found = np.where(np.floor(low) == np.floor(high), np.minimum(low, BEYOND), UNSURE)
+        return row(kind, a, b, self.wholes(np.where(low >= self.horizon + 1, BEYOND, found)), FINE)
 
     def split(self, parts: Any, reward: Any) -> Row:
         """A row that draws from one of several delay laws; ``parts`` are (weight, law), the weights' sum 1."""

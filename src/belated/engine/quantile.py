@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from belated.engine.laws import BEYOND, FIXED, GEOMETRIC, POWER, SAMPLE, SPAN, STEPS, Laws
+from belated.engine.laws import BEYOND, FIXED, GEOMETRIC, POWER, SAMPLE, SPAN, STEPS, UNSURE, Laws
 from belated.kernel import inner, outlined
 from belated.numerics import exp, log, normal_quantile_straight
+
+_WIDE = 7
+"""One less than the draws that a loop in vector code makes at a time."""
 
 
 @inner
@@ -55,19 +58,25 @@ def _geometric(a: Any, u: Any) -> Any:
 @inner
 def _power(a: Any, b: Any, u: Any) -> Any:
     """a = scale, b = -1 / alpha."""
-    return np.int64(min(a * exp(log(u) * b), float(BEYOND)))
+    return np.int64(_real_power(a, b, u))
+
+
+@inner
+def _real_power(a: Any, b: Any, u: Any) -> Any:
+    """The number whose integer part is the delay."""
+    return min(a * exp(log(u) * b), float(BEYOND))
 
 
 @inner
 def _lognormal(a: Any, b: Any, u: Any) -> Any:
     """a = ln median, b = sigma."""
-    return _scaled(a, b, normal_quantile_straight(u))
+    return np.int64(_real_scaled(a, b, normal_quantile_straight(u)))
 
 
 @inner
-def _scaled(a: Any, b: Any, x: Any) -> Any:
-    """The log-normal delay where the normal is x."""
-    return np.int64(min(exp(a + b * x), float(BEYOND)))
+def _real_scaled(a: Any, b: Any, x: Any) -> Any:
+    """The number whose integer part is the delay, where the normal is x."""
+    return min(exp(a + b * x), float(BEYOND))
 
 
 @inner
@@ -105,9 +114,36 @@ def _step(laws: Laws, a: Any, b: Any, low: Any, high: Any, cells: Any, u: Any) -
     return np.int64(a) + np.int64(place) if np.int64(place) < high else np.int64(BEYOND)
 
 
+@inner
+def _look_up(laws: Laws, low: Any, cells: Any, u: Any, count: Any, delays: Any, unsure: Any) -> Any:
+    """The delays of a smooth law from its cells; of how many this is not known. Their places are then in ``unsure``,
+    their uniforms the first of ``u``, behind which others fill up a vector."""
+    start = np.uint32(low)
+    scale = float(cells)
+    for place in range(count):
+        delays[place] = laws.whole[start + np.uint32(u[place] * scale)]
+    listed = np.uint32(0)
+    for place in range(count):
+        unsure[listed] = place
+        listed += np.uint32(delays[place] == UNSURE)
+    for place in range(listed):
+        u[place] = u[unsure[place]]
+    return np.int64(listed)
+
+
+@inner
+def fill_up(u: Any, listed: Any, count: Any) -> Any:
+    """Fill up the first ``listed`` uniforms of ``count`` so that they fill vectors; how many they are then."""
+    wide = min((listed + _WIDE) & ~_WIDE, count)
+    for place in range(listed, wide):
+        u[place] = 0.5
+    return wide
+
+
 @outlined
-def quantiles(laws: Laws, row: Any, u: Any, count: Any, delays: Any) -> None:
-    """``quantile`` of one row at several places ``u``, which are not kept."""
+def quantiles(laws: Laws, row: Any, u: Any, count: Any, delays: Any, unsure: Any) -> None:
+    """``quantile`` of one row at several places ``u``, which are not kept. Where ``unsure`` has room for them, delays
+    beyond the horizon may be others."""
     kind = laws.kind[row]
     a = laws.a[row]
     b = laws.b[row]
@@ -129,11 +165,22 @@ def quantiles(laws: Laws, row: Any, u: Any, count: Any, delays: Any) -> None:
     elif kind == GEOMETRIC:
         for place in range(count):
             delays[place] = _geometric(a, u[place])
-    elif kind == POWER:
-        for place in range(count):
-            delays[place] = _power(a, b, u[place])
     else:
-        for place in range(count):  # two short loops are faster than a long one
-            u[place] = normal_quantile_straight(u[place])
-        for place in range(count):
-            delays[place] = _scaled(a, b, u[place])
+        listed = count
+        if high > 0:
+            listed = _look_up(laws, low, high, u, count, delays, unsure)
+            count = fill_up(u, listed, count)
+        if kind == POWER:
+            for place in range(count):
+                u[place] = _real_power(a, b, u[place])
+        else:
+            for place in range(count):  # two short loops are faster than a long one
+                u[place] = normal_quantile_straight(u[place])
+            for place in range(count):
+                u[place] = _real_scaled(a, b, u[place])
+        if high > 0:
+            for place in range(listed):
+                delays[unsure[place]] = np.int32(u[place])
+        else:
+            for place in range(count):
+                delays[place] = np.int32(u[place])

@@ -13,6 +13,7 @@ from belated.compiling import compile_for
 from belated.engine import boxes
 from belated.engine import flight as air
 from belated.engine import stock as draws
+from belated.engine.answers import MOST_ARMS
 from belated.engine.circle import play_rings
 from belated.engine.compilers import crew_for, missing_for
 from belated.engine.encode import Board
@@ -29,6 +30,8 @@ from belated.rng import seed_words
 
 TABULATED = 1 << 16
 """Counts up to which a policy's bonus is looked up."""
+LARGEST_IN_RING = 6
+"""log2 of the rewards that are drawn ahead in a ring: the bits of a word."""
 LONGEST_RING = 1 << 20
 """Longer delays wait in the wheel."""
 
@@ -145,9 +148,9 @@ def _for_stretches(
 ) -> tuple[tuple[Any, ...], Any]:
     """The arguments of :func:`play_stretches`, likewise."""
     arms, horizon = setting.gap.shape[1], setting.horizon
-    state, (tally,) = allocate(arms, policy.shape(), (np.uint64, (boxes.MOST_ARMS,)))
-    waiting = boxes.allocate(chunk.board.longest, horizon, LONGEST)
+    state, (tally,) = allocate(arms, policy.shape(), (np.uint64, (MOST_ARMS,)))
     stock, source = draws.allocate(chunk.board.laws, arms, horizon, drawn=drawn)
+    waiting = boxes.allocate(chunk.board.longest, horizon, LONGEST, stock.delay.size)
     return (_parameters(policy, setting), setting, outcome, state, tally, waiting, stock), source
 
 
@@ -158,7 +161,7 @@ def _for_ring(
     arms, horizon = setting.gap.shape[1], setting.horizon
     ring = chunk.board.common_delay(horizon) + 1
     state, (places, ahead) = allocate(arms, policy.shape(), (np.uint32, (ring,)), (np.uint64, (arms,)))
-    batch = draws.batch_bits(arms, horizon)
+    batch = draws.batch_bits(arms, horizon, LARGEST_IN_RING)
     return (_parameters(policy, setting), setting, chunk.board.laws, outcome, state, places, ahead, batch), None
 
 

@@ -17,9 +17,9 @@ from belated.engine.laws import NEVER, Laws
 from belated.kernel import JIT, inner, merged
 from belated.rng import two_words
 
-LARGEST = 6
+LARGEST = 7
 """log2 of the largest batch."""
-WASTE = 8
+WASTE = 4
 """At most one draw in so many is made in vain: a run ends before it is needed."""
 
 
@@ -32,6 +32,7 @@ class Scratch(NamedTuple):
     place: npt.NDArray[np.uint32]
     delay: npt.NDArray[np.int32]
     part_u: npt.NDArray[np.float64]
+    unsure: npt.NDArray[np.uint32]
 
 
 class Source(NamedTuple):
@@ -54,9 +55,9 @@ class Stock(NamedTuple):
     source: Any  # for :func:`draw_batch`: where the source is or, in plain Python, the source
 
 
-def batch_bits(arms: int, horizon: int) -> int:
-    """log2 of the batches that a run of this length makes worthwhile."""
-    return min(max((horizon // (WASTE * arms)).bit_length() - 1, 0), LARGEST)
+def batch_bits(arms: int, horizon: int, largest: int = LARGEST) -> int:
+    """log2 of the batches that a run of this length makes worthwhile, at most ``largest``."""
+    return min(max((horizon // (WASTE * arms)).bit_length() - 1, 0), largest)
 
 
 def allocate(laws: Laws, arms: int, horizon: int, *, drawn: bool = True) -> tuple[Stock, Source]:
@@ -72,6 +73,7 @@ def allocate(laws: Laws, arms: int, horizon: int, *, drawn: bool = True) -> tupl
         place=np.zeros(size, np.uint32),
         delay=np.zeros(size, np.int32),
         part_u=np.zeros(size),
+        unsure=np.zeros(size, np.uint32),
     )
     source = Source(*stored, laws, scratch)
     if not JIT:
@@ -165,6 +167,7 @@ def _refill_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: A
             place=array_at(table, 13, np.uint32),
             delay=array_at(table, 14, np.int32),
             part_u=array_at(table, 15, np.float64),
+            unsure=array_at(table, 16, np.uint32),
         ),
     )
     refill(source, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank)

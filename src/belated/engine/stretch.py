@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from belated.engine import boxes as air
+from belated.engine.answers import answer_of, arm_and_reward, with_delay
 from belated.engine.episode import Outcome, Setting, draw_next, take_down
 from belated.engine.game import FINISHED, NO_ROOM, ONE, STOPPED, STRIDE, regret_of
 from belated.engine.stock import Stock, begins_batch, empty, place_of, rest_of_batch
 from belated.forms import hooks
-from belated.forms.index import rescore_with
+from belated.forms.index import set_score
 from belated.forms.state import State, reset
 from belated.kernel import inner, merged
 from belated.rng import run_key
@@ -71,6 +72,7 @@ def _play_run(
             rank = state.pulls[arm]
             if begins_batch(stock, rank):
                 draw_next(setting, stock, key_a, key_b, arm, rank, run)
+                _make_ready(stock, boxes, arm, rank)
             rounds = np.uint32(min(reach, until - now + 1, rest_of_batch(stock, rank)) if rank > 0 else 1)
             if not _pull(stock, boxes, arm, rank, np.uint32(now), rounds):
                 return NO_ROOM
@@ -80,8 +82,8 @@ def _play_run(
             if stayed < rounds:
                 _take_back(stock, boxes, arm, rank, np.uint32(now), stayed, rounds)
             state.pulls[arm] = rank + stayed
+            air.forget(boxes, np.uint32(now), stayed)
             now += stayed
-            air.forget(boxes, np.uint32(now))
             reach = min(2 * reach, LONGEST) if stayed == rounds else SHORTEST
         if point < points and until == setting.checkpoint[point]:
             outcome.curve[run, point] = regret_of(setting.gap[problem], state)
@@ -92,13 +94,22 @@ def _play_run(
 
 
 @inner
+def _make_ready(stock: Stock, boxes: air.Boxes, arm: Any, rank: Any) -> None:
+    """The answers of a batch, from pull number ``rank`` on, as they are put into boxes."""
+    first = place_of(stock, arm, rank)
+    for step in range(1 << stock.bits):
+        place = first + np.uint32(step)
+        answer = answer_of(arm, stock.reward[place])
+        boxes.ready[place] = with_delay(answer, stock.delay[place], boxes.longest)
+
+
+@inner
 def _pull(stock: Stock, boxes: air.Boxes, arm: Any, rank: Any, now: Any, rounds: Any) -> Any:
     """Pull an arm in round ``now`` and the next ones, so many rounds; False if there is no room for an answer."""
     place = place_of(stock, arm, rank)
     step = np.uint32(0)
     while step < rounds:
-        answer = air.answer_of(arm, stock.reward[place + step])
-        if not air.put(boxes, now + step, stock.delay[place + step], answer):
+        if not air.put(boxes, now + step, boxes.ready[place + step]):
             return False
         step += ONE
     return True
@@ -106,14 +117,12 @@ def _pull(stock: Stock, boxes: air.Boxes, arm: Any, rank: Any, now: Any, rounds:
 
 @inner
 def _take_back(stock: Stock, boxes: air.Boxes, arm: Any, rank: Any, now: Any, first: Any, end: Any) -> None:
-    """Take back the pulls of rounds ``now + first`` to ``now + end - 1``, the last one first, and that their answers
-    were laid out."""
+    """Take back the pulls of rounds ``now + first`` to ``now + end - 1``, the last one first."""
     place = place_of(stock, arm, rank)
     step = np.uint32(end)
     while step > first:
         step -= ONE
-        air.put_back(boxes, now, step)
-        air.take_back(boxes, now + step, stock.delay[place + step])
+        air.take_back(boxes, now + step, boxes.ready[place + step])
 
 
 @inner
@@ -125,14 +134,13 @@ def _tell(policy: Any, state: State, tally: Any, boxes: air.Boxes, arm: Any, now
     choice = arm
     place = np.int64(0)
     while place < end:
-        answered, reward = air.arm_and_reward(boxes.told[np.uint32(place)])
+        answered, reward = arm_and_reward(boxes.told[np.uint32(place)])
         both = tally[answered] + ((np.uint64(1) << _COUNT) | np.uint64(reward))
         tally[answered] = both
-        observed, total = float(np.int64(both >> _COUNT)), float(np.int64(both & _SUM))
-        rescore_with(policy, state, answered, observed, total, now)
+        set_score(state, answered, hooks.index_at(policy, np.int64(both >> _COUNT), float(np.int64(both & _SUM))))
         if np.uint32(hooks.choose(policy, state, now)) != choice:
             choice = np.uint32(hooks.choose(policy, state, now))
             if stayed == rounds:
-                stayed, end = air.until_round_of(boxes, place)
+                stayed, end = air.until_round_of(boxes, now, place)
         place += 1
     return stayed

@@ -80,6 +80,12 @@ def index(policy: Any, arm: Arm) -> Any:
     """Index policies: the number whose largest value wins."""
 
 
+@dispatched
+def index_at(policy: Any, observed: Any, total: Any) -> Any:
+    """Index policies that stay with an arm until an answer comes: the index after so many answers, at least 1, with
+    this sum."""
+
+
 @declared
 def reads_pulls(policy: Any) -> Any:
     """Whether the index, or the bounds, depend on anything that a pull alone changes."""

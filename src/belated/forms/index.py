@@ -25,24 +25,19 @@ LEADER = 0
 
 @inner
 def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
-    """Recompute the cached index of an arm, and see whether it takes or loses the lead."""
-    _set_score(state, arm, hooks.index(policy, view(state, arm, now)))
-
-
-@inner
-def rescore_with(policy: Any, state: State, arm: Any, observed: Any, total: Any, now: Any) -> None:
-    """``rescore`` where the index depends on the arm's answers alone, and there are so many with this sum."""
-    _set_score(state, arm, hooks.index(policy, Arm(observed, observed, total, arm, state.arms, now, state.memory)))
+    """Recompute the cached index of an arm."""
+    set_score(state, arm, hooks.index(policy, view(state, arm, now)))
 
 
 @inner
 def forget(state: State, arm: Any) -> None:
     """An arm is as if it had never been pulled."""
-    _set_score(state, arm, np.inf)
+    set_score(state, arm, np.inf)
 
 
 @inner
-def _set_score(state: State, arm: Any, score: Any) -> None:
+def set_score(state: State, arm: Any, score: Any) -> None:
+    """An arm has another index: see whether it takes or loses the lead."""
     state.score[arm] = score
     bar = state.score[state.arms + 1]
     leads = np.int64(arm == np.uint32(state.register[LEADER]))
@@ -133,7 +128,8 @@ class IndexPolicy(Policy):
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         as_here = all(getattr(cls, name) is getattr(IndexPolicy, name) for name in _OF_INDEX)
-        cls.stays = as_here and not cls.reads_pulls and is_built_in(cls)  # the index of another may read the round
+        of_answers = hasattr(cls, "index_at") and not cls.reads_pulls
+        cls.stays = as_here and of_answers and is_built_in(cls)  # the index of another may read the round
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from belated.forms import hooks
 from belated.forms.base import policy
-from belated.forms.confidence import ConfidencePolicy
+from belated.forms.confidence import ConfidencePolicy, radius
 from belated.forms.index import IndexPolicy
+from belated.forms.state import Arm
 
 
 @policy
@@ -30,3 +34,11 @@ class UCB(IndexPolicy, ConfidencePolicy):
     label = "UCB"
     formula = "argmax S/n + sqrt(2c/n)"
     reads_pulls = False
+
+    @staticmethod
+    def index_at(policy: Any, observed: Any, total: Any) -> Any:
+        return total / observed + radius(policy, observed)
+
+    @staticmethod
+    def index(policy: Any, arm: Arm) -> Any:
+        return hooks.index_at(policy, max(arm.observed, 1.0), arm.total)
