@@ -111,7 +111,7 @@ def measure(sections: list[str], size: Size) -> report.Findings:
         "c": lambda: contract.against_c(size, native.streams()),
         "lanes": lambda: contract.against_lanes(size, native.lanes()),
         "twins": lambda: contract.twins(size, native.twins()),
-        "laws": lambda: contract.delay_laws(size),
+        "laws": lambda: [*contract.delay_laws(size), *contract.laws_in_c(size, native.streams(), native.wheels())],
         "policies": lambda: contract.eliminations(size),
         "workers": lambda: contract.workers(size),
         "fresh": lambda: contract.fresh_process(size),

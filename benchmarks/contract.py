@@ -133,13 +133,15 @@ def _c_rows(section: str, programs: dict[str, Program], runs: int, repeats: int,
     return rows
 
 
-def _same_regret(section: str, policy: Any, runs: int, program: Program) -> Row:
-    result = subject.play(subject.problem(), [policy], horizon=TASK.horizon, runs=runs)
+def _same_regret(section: str, policy: Any, runs: int, program: Program, law: str = "") -> Row:
+    setting = subject.problem(subject.laws()[law] if law else None)
+    result = subject.play(setting, [policy], horizon=TASK.horizon, runs=runs)
     ours = float(result.mean[0, -1]), float(result.stderr[0, -1])
     played = program.play(runs, seed=1)
     theirs = played.mean_regret, played.stderr
     note = f"{ours[0]:.1f} ± {ours[1]:.1f} and {theirs[0]:.1f} ± {theirs[1]:.1f}"
-    what = f"regret of {policy.label} in simulate and in C differs by"
+    under = f" under {law}" if law else ""
+    what = f"regret of {policy.label}{under} in simulate and in C differs by"
     return Row(section, what, deviation(ours, theirs), "standard errors", 4.0, note=note)
 
 
@@ -176,6 +178,25 @@ def delay_laws(size: Size) -> list[Row]:
     for name, seconds in best.items():
         note = f"{1e9 * seconds / rounds:.3g} ns; {seconds / no_ring:.2f} x {NO_RING}"
         rows.append(Row("delay laws", f"{name} / Fixed(200)", seconds / fixed, "x", 2.0, note=note))
+    return rows
+
+
+def laws_in_c(size: Size, fixed: dict[str, Program], programs: dict[str, dict[str, Program]]) -> list[Row]:
+    """UCB under some delay laws against C programs for them; and how these stand to the one for a fixed delay."""
+    rows = []
+    for name, builds in programs.items():
+        setting = subject.problem(subject.laws()[name])
+        entries: dict[str, Timed] = {"belated": simulated(setting, subject.ucb(), runs=size.law_runs)}
+        entries |= {variant: partial(program.seconds, size.law_runs) for variant, program in builds.items()}
+        entries |= {f"fixed {variant}": partial(program.seconds, size.law_runs) for variant, program in fixed.items()}
+        with one_core():
+            best = contest(entries, size.law_repeats)
+        for variant in builds:
+            note = f"C: {best[variant] / best[f'fixed {variant}']:.2f} x its time for a fixed delay"
+            ratio = best["belated"] / best[variant]
+            limit = 1.2 if variant == "portable" else None
+            rows.append(Row("delay laws", f"{name}: simulate / C {variant}", ratio, "x", limit, note=note))
+        rows.append(_same_regret("delay laws", subject.ucb(), size.law_runs, next(iter(builds.values())), name))
     return rows
 
 

@@ -22,6 +22,9 @@ TWINS = {
 }
 """Of each policy's label what -DPOLICY= builds its twin."""
 
+WHEELS = {"Uniform(0, 400)": "UNIFORM", "ByReward(table)": "LATE", "ByReward(function)": "LATER"}
+"""Of some delay laws of ``subject.laws`` what -DLAW= builds UCB under them."""
+
 
 class Played(NamedTuple):
     """What a C program prints."""
@@ -69,6 +72,11 @@ def compiler_version() -> str:
 def streams() -> dict[str, Program]:
     """Compile the program of one run at a time; without AVX-512 both builds are one, called ``portable``."""
     return _builds("ucb", [], ["-DPORTABLE"])
+
+
+def wheels() -> dict[str, dict[str, Program]]:
+    """Compile the program of one run at a time under some other delay laws, by their names."""
+    return {law: _builds("ucb", [f"-DLAW={name}"], [f"-DLAW={name}", "-DPORTABLE"]) for law, name in WHEELS.items()}
 
 
 def lanes() -> dict[str, Program]:

@@ -165,7 +165,9 @@ times.
 LAWS_NOTE = """\
 The limit on delay laws is one against `Fixed(200)`, which has a faster way of its own since all its answers are equally
 late: the ring. The note of each row says how it stands against fixed delays that are not the same for all arms, and
-are played as all other laws are.
+are played as all other laws are. Under three of the laws the C program was written as well, with a wheel in place of
+the ring: its own ratios to a fixed delay are in the notes. Where failures are heard of at once and successes late,
+the leader changes every ninth to fourteenth round, and each change is one that no processor foresees.
 """
 
 GPU_NOTE = """\

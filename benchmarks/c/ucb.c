@@ -14,6 +14,10 @@
  *   PORTABLE  the leader is remembered; it is looked for again only when its own index falls.
  *             Plain C, also what is built where there is no AVX-512.
  * The number of arms is fixed at compile time (-DARMS=20), as a C programmer would.
+ *
+ * With -DLAW=UNIFORM, LATE or LATER the delays are random instead: 0 to 2 DELAY, all alike; or 0
+ * after a failure and, after a success, 2 DELAY or geometric with that mean. Feedback then waits in a
+ * wheel: one word for each round to come, a byte for each answer.
  */
 #include <math.h>
 #include <stdint.h>
@@ -154,6 +158,65 @@ static inline int leader(const indices *x) { return x->best; }
 
 /* ---- one run ---- */
 
+#ifdef LAW
+#define UNIFORM 1
+#define LATE 2
+#define LATER 3
+#define QUANTILES (1 << 16)
+
+static long wheel_size = 1; /* a power of two above every delay */
+static uint64_t *wheel;
+static int32_t quantile[QUANTILES]; /* of the geometric law: quicker than a logarithm, and as good here */
+
+static void set_up_wheel(const game *g) {
+    double stay = log1p(-1.0 / (1.0 + 2.0 * (double)g->delay));
+    for (int i = 0; i < QUANTILES; i++) quantile[i] = (int32_t)(log((i + 0.5) / QUANTILES) / stay);
+    long longest = quantile[0] > 2 * g->delay ? quantile[0] : 2 * g->delay;
+    while (wheel_size <= longest) wheel_size *= 2;
+    wheel = malloc((size_t)wheel_size * sizeof *wheel);
+}
+
+static inline long delay_of(const game *g, stream *bits, uint32_t reward) {
+    if (LAW == UNIFORM) return (long)(((draw53(bits) >> 21) * (uint64_t)(2 * g->delay + 1)) >> 32);
+    if (!reward) return 0;
+    return LAW == LATE ? 2 * g->delay : quantile[draw53(bits) >> 37];
+}
+
+/* Adds the regret at each checkpoint to curve and returns the regret at the horizon. */
+static double play(const game *g, stream bits, double *curve) {
+    uint64_t seen[ARMS] = {0}; /* n << 32 | S */
+    indices index = start(g->radius[0]);
+    const double *radius = g->radius;
+    const long mask = wheel_size - 1;
+    double regret = 0.0;
+    for (long i = 0; i < wheel_size; i++) wheel[i] = 0;
+    for (long round = 0, point = 1; point <= CHECKPOINTS; point++) {
+        long stop = g->horizon * point / CHECKPOINTS;
+        for (; round < stop; round++) {
+            uint32_t arm = round < ARMS ? (uint32_t)round : (uint32_t)leader(&index);
+            uint32_t reward = draw53(&bits) < g->threshold[arm];
+            uint64_t *box = &wheel[(round + delay_of(g, &bits, reward)) & mask];
+            while (*box >> 56) box = box == wheel + mask ? wheel : box + 1; /* full, once in a million: a round later */
+            *box = *box << 8 | 0x80 | arm << 1 | reward;
+            uint64_t due = wheel[round & mask];
+            wheel[round & mask] = 0;
+            for (; due; due >>= 8) {
+                uint32_t answered = due >> 1 & 63;
+                uint64_t s = seen[answered] + (UINT64_C(1) << 32 | (due & 1));
+                seen[answered] = s;
+                uint32_t n = (uint32_t)(s >> 32);
+                put(&index, (int)answered, (double)(uint32_t)s / (double)n + radius[n]);
+            }
+            regret += g->gap[arm];
+        }
+        curve[point - 1] += regret;
+    }
+    return regret;
+}
+
+#else
+static void set_up_wheel(const game *g) { (void)g; }
+
 /* Adds the regret at each checkpoint to curve and returns the regret at the horizon. */
 static double play(const game *g, stream bits, double *curve) {
     uint64_t seen[ARMS] = {0}; /* n << 32 | S */
@@ -184,6 +247,7 @@ static double play(const game *g, stream bits, double *curve) {
     }
     return regret;
 }
+#endif
 
 /* ---- the program ---- */
 
@@ -225,6 +289,7 @@ int main(int argc, char **argv) {
 
     double begin = cpu_seconds();
     game g = set_up(horizon, delay);
+    set_up_wheel(&g);
     double curve[CHECKPOINTS] = {0}, sum = 0.0, squares = 0.0;
     for (long run = 0; run < runs; run++) {
         double regret = play(&g, open_stream(seed, (uint64_t)run), curve);
