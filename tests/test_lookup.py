@@ -11,11 +11,13 @@ from belated import Problem, simulate
 from belated.delays import ByReward, Geometric, LogNormal, Mixture, Pareto
 from belated.delays.base import DelayLaw
 from belated.engine import encode
-from belated.engine.laws import BEYOND, FINE, UNSURE
+from belated.engine.laws import BEYOND, FINE, UNSURE, LawsBuilder, Row
 from belated.engine.quantile import quantile
+from belated.engine.runner import Plan
 from belated.kernel import entry, quietly
 from belated.policies import UCB, SuccessiveElimination
 from belated.rewards import Bernoulli
+from belated.simulate import _chunks
 from same import assert_same_bits
 
 ENOUGH = encode.ROUNDS_OF_A_LOOKUP
@@ -25,10 +27,13 @@ LAWS: list[DelayLaw] = [
     Pareto(3.0, scale=50.0),
     Pareto(40.0),
     Pareto(0.01),
+    Pareto(0.003, scale=1e-303),
+    Pareto(1.0, scale=1.0972219286e304),
     LogNormal(200, 1.0),
     LogNormal(0.5, 0.3),
     LogNormal(1e6, 0.01),
     LogNormal(3.0, 9.0),
+    LogNormal(1e-3, 300.0),
 ]
 HORIZONS = [1, 1000, 10**8]
 
@@ -44,29 +49,42 @@ def _rows(law: DelayLaw, horizon: int, runs: int) -> Any:
     return encode.encode([Problem([Bernoulli(0.5)], law)], horizon, runs)[0]
 
 
+class _Always(LawsBuilder):
+    """Every lookup is kept, however much it leaves to the formula."""
+
+    def smooth(self, *given: Any, unsure: float) -> Row:
+        return super().smooth(*given, unsure=1.0)
+
+
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_both_ends_of_every_cell(law: DelayLaw, horizon: int) -> None:
     """The first and the last uniform of a cell, and one within: no other delay can lie between two that are alike."""
-    laws = _rows(law, horizon, ENOUGH)
-    assert laws.hi[1] == FINE
-    cells = laws.whole[laws.lo[1] :][:FINE]
+    builder = _Always(horizon, roots=1, lookups=1)
+    with np.errstate(all="raise"):
+        builder.root(0, law.encode(builder, Bernoulli(0.5)))
+    laws = builder.build()
+    assert laws.hi[0] == FINE
+    cells = laws.whole
     half_step = 2.0**-53
     first = np.arange(FINE) / FINE
     within = np.random.default_rng(1).uniform(half_step, 1 / FINE - half_step, FINE)
     for u in (first + half_step, first + 1 / FINE - half_step, first + within):
         delays = np.zeros(FINE, np.int64)
         with quietly():
-            _at(laws, 1, u, delays)
+            _at(laws, 0, u, delays)
         sure = cells != UNSURE
         assert np.array_equal(np.minimum(cells, horizon + 1)[sure], np.minimum(delays, horizon + 1)[sure])
         assert (delays[cells == BEYOND] > horizon).all()
 
 
 def test_most_cells_are_sure() -> None:
-    """Else it would not pay off."""
-    unsure = {law: (_rows(law, 20_000, ENOUGH).whole[:FINE] == UNSURE).mean() for law in LAWS[:2] + LAWS[5:6]}
-    assert list(unsure.values()) == pytest.approx([0.016, 0.17, 0.1], abs=0.03)
+    """Else there is no lookup."""
+    unsure = [(_rows(law, 20_000, ENOUGH).whole == UNSURE).mean() for law in (LAWS[0], LAWS[1], LogNormal(200, 1.0))]
+    assert unsure == pytest.approx([0.016, 0.17, 0.1], abs=0.03)
+    for law in (Pareto(2.0, scale=5000.0), LogNormal(10_000, 0.5)):
+        laws = _rows(law, 20_000, ENOUGH)
+        assert laws.hi[1] == laws.whole.size == 0
 
 
 def test_where_it_pays_off() -> None:
@@ -77,6 +95,24 @@ def test_where_it_pays_off() -> None:
     several = Problem([Bernoulli(0.5)] * 4, [Pareto(1.0 + arm) for arm in range(4)])
     assert encode.encode([several], 1000, 2 * ENOUGH // 1000 + 1)[0].hi[4:8].tolist() == [FINE, FINE, 0, 0]
     assert not encode.board([several] * 9, 1000).laws.hi[36:].any()
+    many = Problem([Bernoulli(0.5)] * 40, [Pareto(1.0 + arm / 100) for arm in range(40)])
+    assert (encode.encode([many], 1000, ENOUGH)[0].hi[40:] == FINE).sum() == encode.MOST_LOOKUPS
+
+
+def test_one_lookup_for_all_arms() -> None:
+    """Also where the law depends on the reward, and the rewards of the arms are not alike."""
+    problem = Problem([Bernoulli(0.1 * arm) for arm in range(1, 8)], ByReward({0: Pareto(1.0), 1: LogNormal(20, 1)}))
+    laws = encode.encode([problem], 1000, ENOUGH)[0]
+    assert (laws.hi == FINE).sum() == 2
+
+
+def test_a_gpu_asks_the_formula() -> None:
+    """What it would not look at is not brought to it."""
+    plan = Plan(1000, np.array([1000]), 0, np.zeros(1, np.int64))
+    problem = Problem([Bernoulli(0.5)], Pareto(1.0))
+    with_lookups = next(_chunks(problem, plan, range(ENOUGH), 1, 10, lookups=True))
+    assert with_lookups.board.laws.whole.size == FINE
+    assert next(_chunks(problem, plan, range(ENOUGH), 1, 10)).board.laws.whole.size == 0
 
 
 MIXED = Mixture([(0.4, Pareto(0.7)), (0.4, LogNormal(30, 1.5)), (0.2, Geometric(9))])
@@ -89,7 +125,12 @@ def test_a_simulation_has_the_same_bits_without(law: Any, monkeypatch: pytest.Mo
     found = []
     made: list[Any] = []
     smooth = encode.LawsBuilder.smooth
-    monkeypatch.setattr(encode.LawsBuilder, "smooth", lambda *given: made.append(smooth(*given)) or made[-1])
+
+    def watched(*given: Any, **more: Any) -> Row:
+        made.append(smooth(*given, **more))
+        return made[-1]  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(encode.LawsBuilder, "smooth", watched)
     for rounds in (1, 1 << 60):
         monkeypatch.setattr(encode, "ROUNDS_OF_A_LOOKUP", rounds)
         found.append(simulate(problem, policies, horizon=3000, runs=20, seed=3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numba
@@ -12,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated import Problem, simulate
-from belated.delays import ByReward, Fixed, Geometric, LogNormal, Mixture, PacketLoss, Pareto, Poisson, Uniform
+from belated.delays import ByReward, Fixed, Geometric, LogNormal, Mixture, Never, PacketLoss, Pareto, Poisson, Uniform
 from belated.engine import boxes as air
 from belated.engine.answers import with_delay
 from belated.engine.stretch import LONGEST
-from belated.forms.base import POLICIES
+from belated.forms.base import POLICIES, policy
+from belated.forms.state import Arm
 from belated.policies import UCB
 from belated.rewards import Bernoulli, Beta
 from belated.words import length, write
@@ -64,6 +66,10 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "delays around the horizon": (Problem(bernoulli(4), Uniform(190, 210)), {"horizon": 200}),
     "delays of a power of two": (Problem(bernoulli(4), Mixture([(1, Fixed(64)), (1, Fixed(0))])), {}),
     "delays of that, less what a stretch takes": (Problem(bernoulli(4), Uniform(45, 48)), {}),
+    "never, beside the longest delay that a wheel has": (
+        Problem(bernoulli(4), Mixture([(1, Fixed(47)), (1, Never())])),
+        {},
+    ),
     "a problem for each run": (
         lambda rng: Problem([Bernoulli(float(mean)) for mean in rng.uniform(0.1, 0.9, 6)], Geometric(30)),
         {},
@@ -105,6 +111,24 @@ def test_what_no_stretch_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_stays() -> None:
     """Of an index that depends on pulls, or on how old answers are, the choice changes without an answer."""
     assert {name for name, policy in POLICIES.items() if policy.stays} == {"UCB"}
+
+
+@policy
+class Wide(UCB):
+    """UCB with c = 50, whatever its own is."""
+
+    label = "Wide"
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        return arm.total / max(arm.observed, 1.0) + math.sqrt(100.0 / max(arm.observed, 1.0))
+
+
+@pytest.mark.parametrize("delays", [Fixed(3), Pareto(1)])
+def test_a_users_upper_bound_is_the_index(delays: Any) -> None:
+    problem = Problem(bernoulli(4), delays)
+    pulls = simulate(problem, [Wide(confidence=1.0), UCB(confidence=50.0)], horizon=500, runs=3).pulls
+    assert np.array_equal(pulls[0], pulls[1])
 
 
 # ---- more answers in a round than a box holds ----

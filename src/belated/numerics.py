@@ -19,6 +19,7 @@ from belated.kernel import compiled, inner, outlined
 
 _LN2_HIGH = 0.6931471803691238  # the first 33 bits of ln 2: a product with a small integer is exact
 _LN2_LOW = 1.9082149292705877e-10
+LARGEST_EXPONENT = 700.0
 _FRACTION = np.int64(2**52 - 1)
 _ONE = np.int64(1023 << 52)  # the bits of 1.0
 _SHIFT = np.int64(
@@ -62,9 +63,9 @@ def log(x: Any) -> Any:
 @compiled
 def exp(x: Any) -> Any:
     """e^x by the Taylor series on |r| <= ln(2) / 2 after taking out a power of two; 0 below e^-700, at most e^700."""
-    if x < -700.0:
+    if x < -LARGEST_EXPONENT:
         return 0.0
-    x = min(x, 700.0)
+    x = min(x, LARGEST_EXPONENT)
     k = math.floor(x * 1.4426950408889634 + 0.5)
     r = (x - k * _LN2_HIGH) - k * _LN2_LOW
     low = _cubic(r, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0)

@@ -115,7 +115,7 @@ def _on_cores(
     def play(chunk: Chunk) -> list[Outcome] | None:
         return run_chunk(policies, chunk, plan)
 
-    chunks = _chunks(problem, plan, range(runs), collector.arms, size)
+    chunks = _chunks(problem, plan, range(runs), collector.arms, size, lookups=True)
     return Playing(chunks, play, ThreadPoolExecutor(threads), 2 * threads)
 
 
@@ -165,8 +165,11 @@ def _play_all(playing: Playing, plan: Plan, collector: Collector, report: Callab
             raise
 
 
-def _chunks(problem: Problem | Family, plan: Plan, runs: range, arms: int, size: int) -> Iterator[Chunk]:
-    shared = board([problem], plan.horizon, len(runs)) if isinstance(problem, Problem) else None
+def _chunks(
+    problem: Problem | Family, plan: Plan, runs: range, arms: int, size: int, *, lookups: bool = False
+) -> Iterator[Chunk]:
+    """Chunks of so many runs; with lookups, if the delays are drawn in batches."""
+    shared = board([problem], plan.horizon, len(runs) if lookups else 1) if isinstance(problem, Problem) else None
     for first in runs[::size]:
         count = min(size, runs.stop - first)
         if shared is not None:

@@ -47,4 +47,4 @@ class LogNormal(DelayLaw):
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
         place, scale = math.log(self.median), self.sigma
-        return builder.smooth(LOGNORMAL, place, scale, lambda u: np.exp(place + scale * ndtri(u)))
+        return builder.smooth(LOGNORMAL, place, scale, lambda u: np.exp(place + scale * ndtri(u)), unsure=0.5)

@@ -11,6 +11,7 @@ from scipy.special import zeta
 from belated.delays.base import DelayLaw, check_level, delay_law, whole
 from belated.domains import Positive
 from belated.engine.laws import POWER, LawsBuilder, Row
+from belated.numerics import LARGEST_EXPONENT
 from belated.rewards.base import RewardLaw
 
 
@@ -47,9 +48,11 @@ class Pareto(DelayLaw):
             return math.inf
         exponent = -math.log1p(-q) / self.alpha
         if exponent > 36.0:  # beyond 2^52 whole numbers are no longer told apart
-            return math.inf if exponent > 700.0 else math.ceil(self.scale * math.exp(exponent)) - 1
+            return math.inf if exponent > LARGEST_EXPONENT else math.ceil(self.scale * math.exp(exponent)) - 1
         return super().quantile(q)
 
     def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
-        exponent = -1.0 / self.alpha
-        return builder.smooth(POWER, self.scale, exponent, lambda u: self.scale * u**exponent)
+        exponent, most = -1.0 / self.alpha, math.exp(LARGEST_EXPONENT)
+        return builder.smooth(
+            POWER, self.scale, exponent, lambda u: self.scale * np.minimum(u**exponent, most), unsure=0.25
+        )

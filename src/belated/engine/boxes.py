@@ -165,7 +165,7 @@ def forget(boxes: Boxes, first: Any, rounds: Any) -> None:
     """The answers of round ``first`` and the next ones, so many rounds, are told."""
     place = _place(boxes, first, np.uint32(0))
     end = np.uint32(place + rounds)
-    if end <= boxes.mask:  # else the compiler would write by a slower instruction
+    if end <= boxes.mask:  # side by side: with the mask in this loop too, the compiler would scatter, which is slow
         while place < end:
             boxes.box[place] = np.uint64(0)
             place += _ONE

@@ -1,8 +1,8 @@
 """Drawing from laws: compiled, the same bits on every machine.
 
 :func:`draw_reward` and :func:`draw_delay` are what a draw is. :func:`draw_rewards` and :func:`draw_delays` draw many at
-once, to the bit the same, without a branch that the processor could guess wrong where a law allows it; the compiler
-turns their loops into vector code."""
+once, to the bit the same (but for how far beyond the horizon a delay is), without a branch that the processor could
+guess wrong where a law allows it; the compiler turns their loops into vector code."""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ from belated.problem import Problem
 
 ROUNDS_OF_A_LOOKUP = 1 << 18
 """For so many rounds of a problem one lookup is made: it takes as long as it saves in about as many draws."""
+MOST_LOOKUPS = 16
+"""More than these are too large for the memory that is close to a processor."""
 
 
 class Board(NamedTuple):
@@ -48,7 +50,7 @@ def encode(problems: Sequence[Problem], horizon: int, runs: int = 1) -> tuple[La
     problem is for so many runs."""
     arms = problems[0].arms
     half = len(problems) * arms
-    builder = LawsBuilder(horizon, roots=2 * half, lookups=horizon * runs // ROUNDS_OF_A_LOOKUP)
+    builder = LawsBuilder(horizon, roots=2 * half, lookups=min(horizon * runs // ROUNDS_OF_A_LOOKUP, MOST_LOOKUPS))
     known: dict[int, Row] = {}  # of delay laws that are the very same object, which is quickly seen
     for number, problem in enumerate(problems):
         for place, reward, delay in zip(count(number * arms), problem.rewards, problem.delays, strict=False):

@@ -61,6 +61,16 @@ def row(kind: int, a: float = 0.0, b: float = 0.0, lo: int = 0, hi: int = 0) -> 
     return kind, a, b, lo, hi
 
 
+def _cells(at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], horizon: int) -> npt.NDArray[np.float64]:
+    """The delay in each cell of the uniform; see :meth:`LawsBuilder.smooth`."""
+    with np.errstate(all="ignore"):  # at 0 and 1
+        ends = at(np.arange(FINE + 1) / FINE)
+        low = np.minimum(ends[1:], ends[:-1]) * (1.0 - MARGIN)
+        high = np.maximum(ends[1:], ends[:-1]) * (1.0 + MARGIN)
+    found = np.where(np.floor(low) == np.floor(high), np.minimum(low, BEYOND), UNSURE)
+    return np.where(low >= horizon + 1, BEYOND, np.floor(found))
+
+
 class LawsBuilder:
     """Collects rows and tables. A law gives its row, and adds what the row speaks of: tables with :meth:`reals` and
     :meth:`wholes`, other laws' rows with :meth:`number`.
@@ -73,6 +83,7 @@ class LawsBuilder:
         self._lookups = lookups
         self._rows: list[Row] = [row(FIXED)] * roots
         self._known: dict[Any, Row] = {}
+        self._smooth: dict[tuple[int, float, float], Row] = {}
         self._numbers: dict[Row, int] = {}
         self._real: list[npt.NDArray[np.float64]] = []
         self._whole: list[npt.NDArray[np.int32]] = []
@@ -119,19 +130,28 @@ class LawsBuilder:
         index = self.wholes(np.concatenate([[cells], 2 * edges + (np.diff(edges, append=edges[-1]) > 1)]))
         return row(STEPS, first, index, self.reals(np.append(cumulative, np.inf)), cumulative.size)
 
-    def smooth(self, kind: int, a: float, b: float, at: Callable[[npt.NDArray[np.float64]], npt.ArrayLike]) -> Row:
+    def smooth(
+        self,
+        kind: int,
+        a: float,
+        b: float,
+        at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]],
+        *,
+        unsure: float,
+    ) -> Row:
         """A delay row for a law with a formula; ``at`` gives the real number at a uniform of which the delay is the
-        integer part. Where that pays off, there is a lookup beside it: what the formula gives in each of many cells
-        of the uniform. In most it is one delay alone, or none before the horizon."""
-        if self._lookups == 0:
-            return row(kind, a, b)
-        self._lookups -= 1
-        with np.errstate(divide="ignore", over="ignore"):
-            ends = np.asarray(at(np.arange(FINE + 1) / FINE))
-        low = np.minimum(ends[1:], ends[:-1]) * (1.0 - MARGIN)
-        high = np.maximum(ends[1:], ends[:-1]) * (1.0 + MARGIN)
-        found = np.where(np.floor(low) == np.floor(high), np.minimum(low, BEYOND), UNSURE)
-        return row(kind, a, b, self.wholes(np.where(low >= self.horizon + 1, BEYOND, found)), FINE)
+        integer part. Where that pays off, there is a lookup beside it: what the formula gives in each of many cells of
+        the uniform, if it is one delay alone or none before the horizon. That is slower than the formula if it leaves
+        more than ``unsure`` of the cells to it."""
+        key = (kind, a, b)
+        if key not in self._smooth:
+            self._smooth[key] = row(kind, a, b)
+            if self._lookups > 0:
+                self._lookups -= 1
+                cells = _cells(at, self.horizon)
+                if np.mean(cells == UNSURE) <= unsure:
+                    self._smooth[key] = row(kind, a, b, self.wholes(cells), FINE)
+        return self._smooth[key]
 
     def split(self, parts: Any, reward: Any) -> Row:
         """A row that draws from one of several delay laws; ``parts`` are (weight, law), the weights' sum 1."""

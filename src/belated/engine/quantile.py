@@ -142,8 +142,8 @@ def fill_up(u: Any, listed: Any, count: Any) -> Any:
 
 @outlined
 def quantiles(laws: Laws, row: Any, u: Any, count: Any, delays: Any, unsure: Any) -> None:
-    """``quantile`` of one row at several places ``u``, which are not kept. Where ``unsure`` has room for them, delays
-    beyond the horizon may be others."""
+    """``quantile`` of one row at several places ``u``, which are not kept; of a row with a lookup, BEYOND may stand for
+    a delay beyond the horizon. ``unsure`` has room for as many places."""
     kind = laws.kind[row]
     a = laws.a[row]
     b = laws.b[row]

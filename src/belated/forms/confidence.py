@@ -60,6 +60,12 @@ def observed_mean(arm: Arm) -> Any:
     return arm.total / max(arm.observed, 1.0)
 
 
+@inner
+def upper_at(policy: Any, observed: Any, total: Any) -> Any:
+    """The upper confidence bound from so many answers, at least 1, with this sum."""
+    return total / observed + radius(policy, observed)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConfidencePolicy(Policy):
     """A policy with the paper's confidence radius sqrt(2 c / x) after x samples of an arm.
@@ -96,7 +102,7 @@ class ConfidencePolicy(Policy):
 
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
-        return observed_mean(arm) + radius(policy, max(arm.observed, 1.0))
+        return upper_at(policy, max(arm.observed, 1.0), arm.total)
 
 
 @inner

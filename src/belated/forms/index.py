@@ -59,10 +59,9 @@ def _change_leader(state: State, arm: Any, score: Any) -> None:
         _look_for_leader(state)
     else:
         ahead = state.score[leader]
-        if score > ahead or (score == ahead and arm < leader):
-            state.register[LEADER] = arm
-            score = ahead
-        state.score[state.arms + 1] = score
+        takes = (score > ahead) | ((score == ahead) & (arm < leader))
+        state.register[LEADER] = arm if takes else leader
+        state.score[state.arms + 1] = ahead if takes else score
 
 
 @inner

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from belated.forms import hooks
 from belated.forms.base import policy
-from belated.forms.confidence import ConfidencePolicy, radius
+from belated.forms.confidence import ConfidencePolicy, upper_at
 from belated.forms.index import IndexPolicy
-from belated.forms.state import Arm
 
 
 @policy
@@ -37,8 +35,4 @@ class UCB(IndexPolicy, ConfidencePolicy):
 
     @staticmethod
     def index_at(policy: Any, observed: Any, total: Any) -> Any:
-        return total / observed + radius(policy, observed)
-
-    @staticmethod
-    def index(policy: Any, arm: Arm) -> Any:
-        return hooks.index_at(policy, max(arm.observed, 1.0), arm.total)
+        return upper_at(policy, observed, total)
