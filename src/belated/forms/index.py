@@ -59,9 +59,10 @@ def _change_leader(state: State, arm: Any, score: Any) -> None:
         _look_for_leader(state)
     else:
         ahead = state.score[leader]
-        takes = (score > ahead) | ((score == ahead) & (arm < leader))
-        state.register[LEADER] = arm if takes else leader
-        state.score[state.arms + 1] = ahead if takes else score
+        if score > ahead or (score == ahead and arm < leader):
+            state.register[LEADER] = arm
+            score = ahead
+        state.score[state.arms + 1] = score
 
 
 @inner
