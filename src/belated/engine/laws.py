@@ -61,7 +61,9 @@ def row(kind: int, a: float = 0.0, b: float = 0.0, lo: int = 0, hi: int = 0) -> 
     return kind, a, b, lo, hi
 
 
-def _cells(at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], horizon: int) -> npt.NDArray[np.float64]:
+def _delays_in_cells(
+    at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], horizon: int
+) -> npt.NDArray[np.float64]:
     """The delay in each cell of the uniform; see :meth:`LawsBuilder.smooth`."""
     with np.errstate(all="ignore"):  # at 0 and 1
         ends = at(np.arange(FINE + 1) / FINE)
@@ -148,7 +150,7 @@ class LawsBuilder:
             self._smooth[key] = row(kind, a, b)
             if self._lookups > 0:
                 self._lookups -= 1
-                cells = _cells(at, self.horizon)
+                cells = _delays_in_cells(at, self.horizon)
                 if np.mean(cells == UNSURE) <= unsure:
                     self._smooth[key] = row(kind, a, b, self.wholes(cells), FINE)
         return self._smooth[key]

@@ -116,8 +116,8 @@ def _step(laws: Laws, a: Any, b: Any, low: Any, high: Any, cells: Any, u: Any) -
 
 @inner
 def _look_up(laws: Laws, low: Any, cells: Any, u: Any, count: Any, delays: Any, unsure: Any) -> Any:
-    """The delays of a smooth law from its cells; of how many this is not known. Their places are then in ``unsure``,
-    their uniforms the first of ``u``, behind which others fill up a vector."""
+    """The delays of a smooth law from its cells; of how many this is not known. Their places are then the
+    first of ``unsure``, and their uniforms of ``u``."""
     start = np.uint32(low)
     scale = float(cells)
     for place in range(count):

@@ -180,6 +180,14 @@ def is_built_in(policy: type[Policy]) -> bool:
     return policy.__module__.startswith("belated.policies.")
 
 
+_DECIDING = ("choose", "only_arm", "pulled", "answered", "note_pull", "note_answer")
+
+
+def decides_as(policy: type[Any], form: type[Any]) -> bool:
+    """Whether a policy's class leaves to its form all that decides in a round: what it brings itself are formulas."""
+    return all(getattr(policy, name) is getattr(form, name) for name in _DECIDING)
+
+
 @dataclass_transform(frozen_default=True)
 def policy(cls: type[P]) -> type[P]:
     """Decorator of a concrete policy: a frozen dataclass, registered, with a ``Parameters`` type of its own.

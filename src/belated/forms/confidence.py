@@ -56,14 +56,20 @@ def sharp(mean: Any, width: Any) -> Any:
 
 @inner
 def observed_mean(arm: Arm) -> Any:
-    """S / max(n, 1), the paper's estimate from what was observed."""
+    """S / max(n, 1), the paper's estimate from what was observed: for policies with bounds of their own."""
     return arm.total / max(arm.observed, 1.0)
 
 
 @inner
-def upper_at(policy: Any, observed: Any, total: Any) -> Any:
-    """The upper confidence bound from so many answers, at least 1, with this sum."""
-    return total / observed + radius(policy, observed)
+def lower_at(policy: Any, x: Any, total: Any) -> Any:
+    """The lower confidence bound from x >= 1 samples with this sum."""
+    return total / x - radius(policy, x)
+
+
+@inner
+def upper_at(policy: Any, x: Any, total: Any) -> Any:
+    """The upper confidence bound, likewise."""
+    return total / x + radius(policy, x)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +104,7 @@ class ConfidencePolicy(Policy):
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:
-        return observed_mean(arm) - radius(policy, max(arm.observed, 1.0))
+        return lower_at(policy, max(arm.observed, 1.0), arm.total)
 
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
@@ -109,18 +115,6 @@ class ConfidencePolicy(Policy):
 def _sums(arm: Arm) -> Any:
     """What an arm's answers are at least, and at most, together."""
     return arm.total, arm.total + (arm.pulls - arm.observed)
-
-
-@inner
-def _lower(policy: Any, pulls: Any, least: Any) -> Any:
-    m = max(pulls, 1.0)
-    return least / m - radius(policy, m)
-
-
-@inner
-def _upper(policy: Any, pulls: Any, most: Any) -> Any:
-    m = max(pulls, 1.0)
-    return most / m + radius(policy, m)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,12 +128,13 @@ class BracketPolicy(ConfidencePolicy):
 
     @staticmethod
     def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
-        return _lower(policy, pulls, least), _upper(policy, pulls, most)
+        m = max(pulls, 1.0)
+        return lower_at(policy, m, least), upper_at(policy, m, most)
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:
-        return _lower(policy, arm.pulls, _sums(arm)[0])
+        return lower_at(policy, max(arm.pulls, 1.0), _sums(arm)[0])
 
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
-        return _upper(policy, arm.pulls, _sums(arm)[1])
+        return upper_at(policy, max(arm.pulls, 1.0), _sums(arm)[1])

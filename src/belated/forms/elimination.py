@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from belated.forms import hooks
-from belated.forms.base import Policy, blind
+from belated.forms.base import Policy, blind, decides_as
 from belated.forms.bounds import ONE, bounds_of, extremes, keep_bounds
 from belated.forms.state import Shape, State, view
 from belated.kernel import inner
@@ -94,8 +94,6 @@ def eliminate(policy: Any, state: State, now: Any) -> Any:
     return kept
 
 
-_OF_SWEEPS = ("choose", "only_arm", "pulled", "answered", "note_pull", "note_answer")
-"""What decides in a sweep: a policy that brings one of these is asked in every round."""
 _OF_LEVEL_BOUNDS = ("sums", "bounds_at", "lower", "upper")
 """What speaks of the same bounds if one class has all of it."""
 
@@ -117,7 +115,7 @@ class EliminationPolicy(Policy):
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         cls.is_phased = cls.enough is not EliminationPolicy.enough
-        cls.sweeps = all(getattr(cls, name) is getattr(EliminationPolicy, name) for name in _OF_SWEEPS)
+        cls.sweeps = decides_as(cls, EliminationPolicy)
         owners = {next((base for base in cls.__mro__ if name in vars(base)), None) for name in _OF_LEVEL_BOUNDS}
         cls.is_level = len(owners) == 1
 

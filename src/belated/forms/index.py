@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from belated.forms import hooks
-from belated.forms.base import Policy, blind, is_built_in
+from belated.forms.base import Policy, blind, decides_as, is_built_in
 from belated.forms.state import Arm, Shape, State, view
 from belated.kernel import inner
 
@@ -113,10 +113,6 @@ def _replay(state: State, arm: Any, score: Any) -> None:
         node = child >> 1
 
 
-_OF_INDEX = ("choose", "only_arm", "pulled", "answered", "note_pull", "note_answer")
-"""What follows from the index alone, where a policy leaves it as it is."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class IndexPolicy(Policy):
     """A policy that is one formula: override :meth:`index`, and ``reads_pulls`` if the index depends on answers
@@ -127,9 +123,8 @@ class IndexPolicy(Policy):
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        as_here = all(getattr(cls, name) is getattr(IndexPolicy, name) for name in _OF_INDEX)
         of_answers = hasattr(cls, "index_at") and not cls.reads_pulls
-        cls.stays = as_here and of_answers and is_built_in(cls)  # the index of another may read the round
+        cls.stays = of_answers and decides_as(cls, IndexPolicy) and is_built_in(cls)  # another may read the round
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
