@@ -17,17 +17,17 @@ import numpy as np
 
 import subject
 from belated import simulate
-from belated.arena import entrants, play
-from belated.arena import rows as arena_rows
-from belated.engine.cuda import device
-from belated.engine.encode import board
-from belated.engine.launch import call, finish, start
-from belated.engine.layout import planned
-from belated.engine.rooms import ROOMS
+from belated.engine.encode import encode_problems
+from belated.engine.gpu.kernel import device
+from belated.engine.gpu.launch import call, finish, start
+from belated.engine.gpu.layout import plan_launch
+from belated.engine.gpu.memory import ROOMS
 from belated.engine.runner import Chunk, Plan
-from belated.experiments import PAPER, load
-from belated.report import Report, summed
-from belated.reproduce import reproduce
+from belated.studies.arena import contestants, play
+from belated.studies.arena import scenarios as arena_rows
+from belated.studies.experiments import PAPER, load
+from belated.studies.report import Report, summed
+from belated.studies.reproduce import reproduce
 from task import HERE, TASK
 
 RUNS = 262_144
@@ -52,7 +52,7 @@ def kernel(policy: Any) -> tuple[float, float]:
     policy = policy.for_horizon(horizon)
     rounds = (np.arange(1, POINTS + 1) * horizon) // POINTS
     plan = Plan(horizon, rounds, 0, np.zeros(1, np.int64))
-    prepared = planned(policy, Chunk(0, RUNS, board([subject.problem()], horizon)), plan)
+    prepared = plan_launch(policy, Chunk(0, RUNS, encode_problems([subject.problem()], horizon)), plan)
     with ROOMS.lent([(prepared.region.bytes, prepared.region.bytes)]) as (room,):
         start(prepared, room)
         finish(prepared, room)
@@ -93,7 +93,7 @@ def paper(folder: Path) -> float:
 
 def arena() -> float:
     """Return the seconds of the whole arena, once all is compiled."""
-    return best(lambda: play(arena_rows(), entrants(), device="cuda"), repeats=1)
+    return best(lambda: play(arena_rows(), contestants(), device="cuda"), repeats=1)
 
 
 def main(folder: str) -> None:

@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from belated.figures import COLOURS, STYLE
+from belated.simulation.figures import COLOURS, STYLE
 
 INK, PALE = "#333333", "#b9bfc7"
 

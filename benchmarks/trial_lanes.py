@@ -15,8 +15,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from belated.engine.encode import board
-from belated.rng import run_key, seed_words, word
+from belated.engine.encode import encode_problems
+from belated.kernel.rng import run_key, seed_words, word
 
 LANES = 8
 ONE, TWELVE = np.uint32(1), np.uint64(12)
@@ -125,7 +125,7 @@ def play(task: Any, seed: Any, first: Any, ring: Any, state: Any, regret: Any) -
 
 def simulate_in_lanes(problem: Any, horizon: int, delay: int, runs: int, seed: int = 0) -> np.ndarray:
     """Return the regret of each run."""
-    laws, _, gaps = board([problem], horizon)
+    laws, _, gaps = encode_problems([problem], horizon)
     arms = gaps.shape[1]
     table = np.append(0.0, np.sqrt(2.0 / np.arange(1, horizon + 2)))
     state = (np.zeros(arms * LANES, np.int64), *(np.zeros(arms * LANES) for _ in range(3)))

@@ -28,7 +28,6 @@ from belated.delays import (
     Poisson,
     Uniform,
 )
-from belated.forms.base import POLICIES as REGISTERED
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -42,6 +41,7 @@ from belated.policies import (
     ThompsonSampling,
     UniformChoice,
 )
+from belated.policies._base.policy import POLICIES as REGISTERED
 from belated.rewards import Bernoulli, Beta, Categorical, Constant
 from belated.rewards import Uniform as UniformReward
 
@@ -139,7 +139,7 @@ def test_small_ones(horizon: int, runs: int) -> None:
 
 
 def test_many_runs_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("belated.engine.launch.MOST_RUNS", 96)
+    monkeypatch.setattr("belated.engine.gpu.launch.MOST_RUNS", 96)
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(9))
     assert_same(problem, POLICIES[:3] + REMEMBERING, horizon=200, runs=1000, seed=10, checkpoints=5)
 

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 import reference
-from belated.forms import hooks
-from belated.forms.base import NO_TABLE, Policy, policy
-from belated.forms.confidence import ConfidencePolicy, observed_mean, radius
-from belated.forms.index import IndexPolicy
-from belated.forms.state import Arm, State, view
+from belated.kernel.rng import to_unit, word
 from belated.policies import UCB, OptimisticPessimisticElimination
-from belated.rng import uniform, word
+from belated.policies._base import interface
+from belated.policies._base.confidence import ConfidencePolicy, observed_mean, radius
+from belated.policies._base.index import IndexPolicy
+from belated.policies._base.policy import NO_TABLE, Policy, policy
+from belated.policies._base.state import Arm, State, view
 
 AGES, RANKS, LAST, ROUNDS = range(4)
 PRIME = 65521
@@ -44,21 +44,21 @@ class Impatient(Policy):
     label = "Impatient"
     memory = 4
 
-    class Constants(NamedTuple):
+    class KernelParams(NamedTuple):
         """How often chance decides."""
 
         chance: float
         table: npt.NDArray[np.float64] = NO_TABLE
 
-    def constants(self, arms: int) -> tuple[float, ...]:
+    def kernel_params(self, arms: int) -> tuple[float, ...]:
         return (0.1,)
 
     @staticmethod
-    def note_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+    def on_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
         state.memory[arm, ROUNDS] += 1e-3 * now * rank
 
     @staticmethod
-    def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+    def on_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         state.memory[arm, AGES] += now - 1 - pulled_at
         state.memory[arm, RANKS] += rank * reward
         state.memory[arm, LAST] = rank
@@ -66,8 +66,8 @@ class Impatient(Policy):
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
         arms = state.arms
-        if uniform(word(state.key[0], state.key[1], now, 0)) < policy.chance:
-            return np.int64(uniform(word(state.key[0], state.key[1], now, 1)) * arms)
+        if to_unit(word(state.key[0], state.key[1], now, 0)) < policy.chance:
+            return np.int64(to_unit(word(state.key[0], state.key[1], now, 1)) * arms)
         best = np.inf
         chosen = 0
         for arm in range(arms):
@@ -94,11 +94,11 @@ class Ordered(Policy):
     label = "Ordered"
     memory = 1
 
-    def constants(self, arms: int) -> tuple[float, ...]:
+    def kernel_params(self, arms: int) -> tuple[float, ...]:
         return ()
 
     @staticmethod
-    def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+    def on_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         told = np.int64(arm) + 7 * np.int64(rank) + 11 * np.int64(pulled_at) + 13 * np.int64(now)
         state.memory[0, 0] = (np.int64(state.memory[0, 0]) * 31 + told) % PRIME
 
@@ -141,13 +141,13 @@ class WatchUCB(ConfidencePolicy):
     label = "watch UCB"
     mean: float = 0.5
 
-    class Constants(Watched):
+    class KernelParams(Watched):
         """See Watched."""
 
         __slots__ = ()
 
-    def constants(self, arms: int) -> tuple[float, ...]:
-        return (*UCB(confidence=self.confidence, delta=self.delta).constants(arms), self.mean)
+    def kernel_params(self, arms: int) -> tuple[float, ...]:
+        return (*UCB(confidence=self.confidence, delta=self.delta).kernel_params(arms), self.mean)
 
     def for_horizon(self, horizon: int) -> Self:
         return self
@@ -157,9 +157,9 @@ class WatchUCB(ConfidencePolicy):
         return np.int64((now - 1) % state.arms)
 
     @staticmethod
-    def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+    def on_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         seen = view(state, arm, now)
-        wrong = hooks.lower(policy, seen) > policy.mean or hooks.upper(policy, seen) < policy.mean
+        wrong = interface.lower(policy, seen) > policy.mean or interface.upper(policy, seen) < policy.mean
         if wrong and state.eliminated_at[arm] < 0:
             state.eliminated_at[arm] = now
 
@@ -171,14 +171,14 @@ class WatchOPSE(ConfidencePolicy):
     label = "watch OPSE"
     mean: float = 0.5
 
-    class Constants(Watched):
+    class KernelParams(Watched):
         """See Watched."""
 
         __slots__ = ()
 
-    def constants(self, arms: int) -> tuple[float, ...]:
+    def kernel_params(self, arms: int) -> tuple[float, ...]:
         bounds = OptimisticPessimisticElimination(confidence=self.confidence, delta=self.delta)
-        return (*bounds.constants(arms), self.mean)
+        return (*bounds.kernel_params(arms), self.mean)
 
     def for_horizon(self, horizon: int) -> Self:
         return self
@@ -188,7 +188,7 @@ class WatchOPSE(ConfidencePolicy):
         for arm in range(state.arms):  # all that is known before this round is in the state
             if state.pulls[arm] > 0.0 and state.eliminated_at[arm] < 0:
                 seen = view(state, np.uint32(arm), now)
-                if hooks.lower(policy, seen) > policy.mean or hooks.upper(policy, seen) < policy.mean:
+                if interface.lower(policy, seen) > policy.mean or interface.upper(policy, seen) < policy.mean:
                     state.eliminated_at[arm] = now
         return np.int64((now - 1) % state.arms)
 

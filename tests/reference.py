@@ -3,8 +3,8 @@ random draws.
 
 Written from the paper's text with lists, dictionaries and loops; slow, and easy to check by eye. What the
 text leaves open is settled as the documentation of the policies says: a level c = ln T is the logarithm of libm, one
-that grows with the samples x uses ``belated.numerics.log``, and the two bonuses of PatientBandits are added before they
-are added to the mean.
+that grows with the samples x uses ``belated.kernel.math.log``, and the two bonuses of PatientBandits are added before
+they are added to the mean.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from functools import cache
 from typing import Any, Protocol
 
 from belated import Problem
-from belated.forms.base import Policy
-from belated.forms.coin import coin_upper
-from belated.kernel import quietly
-from belated.numerics import exp, log
-from belated.samplers import beta_draw
+from belated.kernel.jit import ignore_overflow
+from belated.kernel.math import exp, log
+from belated.kernel.samplers import beta_draw
+from belated.policies._base.kl_bernoulli import kl_upper
+from belated.policies._base.policy import Policy
 
 
 class Environment(Protocol):
-    """What is shared: ``belated.engine.draws.Draws``."""
+    """What is shared: ``belated.engine.environment.Environment``."""
 
     def pull(self, arm: int, rank: int) -> tuple[float, int | None]: ...
     def own_word(self, now: int, number: int) -> Any: ...
@@ -232,7 +232,7 @@ def thompson(k: Known) -> Iterator[int]:
         draws = []
         for arm in range(k.arms):
             a, b = policy.successes + k.S[arm], policy.failures + (k.n[arm] - k.S[arm])
-            with quietly():
+            with ignore_overflow():
                 draws.append(float(beta_draw(a, b, k.environment.own_word(k.now, arm))))
         yield argmax(draws)
 
@@ -289,8 +289,8 @@ def pending(k: Known) -> Iterator[int]:
             usual = min((came + 0.5) / (sum(of.n for of in arms) + 1.0), 0.5)
             mean = usual * 300.0 / (300.0 + old) if old else 0.5 + 0.5 / silent
         x = max(x, 1.0)
-        with quietly():
-            arm.index = float(coin_upper(mean, 4.0 * k.c(x) / x))
+        with ignore_overflow():
+            arm.index = float(kl_upper(mean, 4.0 * k.c(x) / x))
         looked_at = rounds > 0.0 and hoped > 0 and arm.out
         arm.check = now + max(1.0, math.floor(0.125 * rounds)) if looked_at else math.inf
 

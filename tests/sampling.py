@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from belated import Problem
-from belated.engine import draws as engine_draws
-from belated.engine.draws import Draws
-from belated.engine.laws import NEVER
-from belated.kernel import entry, quietly
+from belated.engine import environment as engine_draws
+from belated.engine.environment import Environment
+from belated.kernel.jit import entry, ignore_overflow
+from belated.kernel.law_table import NEVER
 
 _pull = engine_draws._pull
 
@@ -25,12 +25,12 @@ def _fill(
 
 
 def sample(
-    draws: Draws, arm: int, count: int, first: int = 0
+    draws: Environment, arm: int, count: int, first: int = 0
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Rewards and delays (``inf`` for never) of the pulls ``first``, ``first + 1``, ... of an arm."""
     rewards, delays = np.zeros(count), np.zeros(count, np.int64)
     rows = np.uint32(arm), np.uint32(draws._arms + arm)
-    with quietly():
+    with ignore_overflow():
         _fill(draws._laws, *rows, draws._key[0], draws._key[1], arm, first, rewards, delays)
     return rewards, np.where(delays == NEVER, np.inf, delays.astype(np.float64))
 
@@ -39,7 +39,7 @@ class Prefetched:
     """``Draws`` that fetches an arm's pulls a block at a time, for simulators that ask for many."""
 
     def __init__(self, problem: Problem, *, horizon: int, seed: int, run: int) -> None:
-        self._draws = Draws(problem, horizon=horizon, seed=seed, run=run)
+        self._draws = Environment(problem, horizon=horizon, seed=seed, run=run)
         self._block = min(max(horizon // problem.arms, 16), 4096)
         self._known: dict[int, list[tuple[float, int | None]]] = {arm: [] for arm in range(problem.arms)}
         self.own_word = self._draws.own_word

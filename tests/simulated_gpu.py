@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from belated import Problem, Result, collect, simulate
+from belated import Problem, Result, simulate
 from belated.delays import ByReward, Empirical, Fixed, Geometric, Mixture, Never, PacketLoss, Pareto
-from belated.engine import cuda, launch, layout
-from belated.forms.base import POLICIES as REGISTERED
-from belated.forms.base import policy
-from belated.forms.state import Arm, State
+from belated.engine.gpu import kernel, launch, layout
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -28,8 +25,12 @@ from belated.policies import (
     ThompsonSampling,
     UniformChoice,
 )
+from belated.policies._base.policy import POLICIES as REGISTERED
+from belated.policies._base.policy import policy
+from belated.policies._base.state import Arm, State
 from belated.rewards import Bernoulli, Beta, Constant
 from belated.rewards import Uniform as UniformReward
+from belated.simulation import result_builder
 from own_policies import Impatient
 
 POLICIES: list[Any] = [
@@ -74,7 +75,7 @@ class LateElimination(SuccessiveElimination):
     memory = 1
 
     @staticmethod
-    def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+    def after_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         state.memory[arm, 0] += 1.0 + 0.01 * (now - pulled_at) + 0.001 * rank
 
     @staticmethod
@@ -137,14 +138,14 @@ def play(name: str, device: str) -> Result:
 
 
 if __name__ == "__main__":
-    for module in (layout, launch, cuda):
+    for module in (layout, launch, kernel):
         module.THREADS = 8  # type: ignore[attr-defined]
     found = {}
     for name, (_, _, settings) in CASES.items():
         before = {
             key: (module, getattr(module, key))
             for key in settings
-            for module in (layout, launch, collect)
+            for module in (layout, launch, result_builder)
             if hasattr(module, key)
         }
         for key, (module, _) in before.items():

@@ -26,7 +26,7 @@ from belated.delays import (
     Poisson,
 )
 from belated.delays import Uniform as UniformDelay
-from belated.forms.base import POLICIES, Policy
+from belated.policies._base.policy import POLICIES, Policy
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, RewardLaw, Uniform
 
 

@@ -14,9 +14,9 @@ from scipy.optimize import brentq
 from scipy.special import rel_entr
 
 import strategies
-from belated.forms import ages
-from belated.forms.coin import coin_upper
-from belated.kernel import outlined, quietly
+from belated.kernel.jit import ignore_overflow, outlined
+from belated.policies._base import age_histogram
+from belated.policies._base.kl_bernoulli import kl_upper
 
 ARM = 1
 """Of three: nothing may be written beside it."""
@@ -37,24 +37,24 @@ class Row(NamedTuple):
 
 @outlined
 def bring(rows: Any, arm: Any, now: Any) -> None:
-    ages.age(rows, arm, now)
+    age_histogram.age(rows, arm, now)
 
 
 @outlined
 def add(rows: Any, arm: Any, pulled_at: Any, pulls: Any) -> None:
-    ages.count(rows, arm, pulled_at, pulls)
+    age_histogram.count(rows, arm, pulled_at, pulls)
 
 
 @outlined
 def young(row: Any, rounds: Any) -> Any:
-    return ages.younger(row, rounds)
+    return age_histogram.younger(row, rounds)
 
 
 class Pending:
     """The counters of one arm, and the rounds of its pending pulls in a list."""
 
     def __init__(self) -> None:
-        self.rows = Rows(np.zeros((3, ages.SIZE + 2)))
+        self.rows = Rows(np.zeros((3, age_histogram.SIZE + 2)))
         self.out: list[int] = []
         self.now = 0
 
@@ -87,11 +87,11 @@ class Pending:
         )
 
     def check_all(self) -> None:
-        counters = self.rows.memory[ARM, ages.AGES : ages.SIZE]
+        counters = self.rows.memory[ARM, age_histogram.AGES : age_histogram.SIZE]
         assert (counters >= 0.0).all()
         assert counters.sum() == len(self.out)
         beside = self.rows.memory.copy()
-        beside[ARM, : ages.SIZE] = 0.0
+        beside[ARM, : age_histogram.SIZE] = 0.0
         assert not beside.any(), "nothing is written beside the arm's own counters"
         for rounds in (0.5, 1.0, 2.0, 3.0, 4.0, 7.0, 30.5, 100.0, 1e4, 1e18):
             self.check(rounds)
@@ -165,8 +165,8 @@ def searched(mean: float, budget: float) -> float:
 
 
 def bound(mean: float, budget: float) -> float:
-    with quietly():
-        return float(coin_upper(mean, budget))
+    with ignore_overflow():
+        return float(kl_upper(mean, budget))
 
 
 MEANS = st.one_of(

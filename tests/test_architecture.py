@@ -22,10 +22,10 @@ import belated.delays
 import belated.policies
 import belated.rewards
 from belated import errors
-from belated.delays.base import DELAYS
-from belated.forms.base import POLICIES
+from belated.delays._base import DELAYS
+from belated.policies._base.policy import POLICIES
 from belated.registry import Registry
-from belated.rewards.base import REWARDS
+from belated.rewards._base import REWARDS
 
 PACKAGE = Path(belated.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -146,7 +146,7 @@ def numba_names(tree: ast.AST) -> Iterator[str]:
 )
 def test_only_the_kernel_modules_know_numba(path: Path) -> None:
     found = list(numba_names(ast.parse(path.read_text())))
-    assert not found, f"{relative(path)} uses {found}; use belated.kernel or belated.address"
+    assert not found, f"{relative(path)} uses {found}; use belated.kernel.jit or belated.kernel.function_table"
 
 
 # ---- plug-ins ----

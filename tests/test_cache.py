@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from belated import kernel
+from belated.kernel import jit
 
 POLICY = """
 from belated.forms.base import policy
@@ -51,7 +51,7 @@ def play(folder: Path, cache: Path) -> int:
         "PYTHONPATH": str(folder),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    environment["PYTHONPATH"] += os.pathsep + str(Path(kernel.__file__).parents[1])
+    environment["PYTHONPATH"] += os.pathsep + str(Path(jit.__file__).parents[1])
     done = subprocess.run([sys.executable, "-c", PLAY], env=environment, capture_output=True, text=True, check=True)
     return int(done.stdout)
 
@@ -72,8 +72,8 @@ def test_an_edit_in_a_helper_of_a_policy_is_seen(tmp_path: Path, writable: bool)
 
 
 def test_every_file_with_compiled_code_is_part_of_the_hash() -> None:
-    package = Path(kernel.__file__).parent
-    hashed = {path for part in kernel._COMPILED for path in package.glob(part)}
+    package = Path(jit.__file__).parent
+    hashed = {path for part in jit._COMPILED for path in package.glob(part)}
     marks = ("@compiled", "@inner", "@merged", "@outlined", "@entry", "@dispatched", "@called_by_address")
     compiled = {path for path in package.rglob("*.py") if any(f"\n{mark}\n" in path.read_text() for mark in marks)}
     assert len(compiled) > 8
@@ -86,7 +86,7 @@ def test_old_folders_are_forgotten_and_others_are_not(tmp_path: Path) -> None:
         folder.mkdir()
     for folder in (old, foreign):
         os.utime(folder, (0, 0))
-    kernel._forget_old(tmp_path)
+    jit._forget_old(tmp_path)
     assert not old.exists()
     assert young.exists()
     assert foreign.exists()

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from belated import Problem, kernel, simulate
-from belated.compiling import is_on_disk
+from belated import Problem, simulate
 from belated.delays import Fixed
-from belated.engine import compilers
-from belated.engine.circle import play_rings
-from belated.forms.base import Policy
+from belated.engine import compile_pool
+from belated.engine.ring_loop import play_rings
+from belated.kernel import jit
+from belated.kernel.compile import is_on_disk
 from belated.policies import (
     UCB,
     OptimisticUCB,
@@ -30,14 +30,15 @@ from belated.policies import (
     SuccessiveElimination,
     ThompsonSampling,
 )
+from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli
 
-SOURCE = str(Path(kernel.__file__).parents[1])
+SOURCE = str(Path(jit.__file__).parents[1])
 STOP = np.zeros(1, np.int64)
 SOME: list[Policy] = [UCB(), SuccessiveElimination(), PhasedElimination()]
 LONG = 300
 """Seconds after which something hangs."""
-NEEDS_JIT = pytest.mark.skipif(not kernel.JIT, reason="nothing is compiled")
+NEEDS_JIT = pytest.mark.skipif(not jit.JIT, reason="nothing is compiled")
 START = """
 import os, subprocess, sys, time
 from pathlib import Path
@@ -120,8 +121,8 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 def entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """An entry that has no code yet, neither here nor on disk, for all policies; the cache is ``tmp_path``."""
     missing = SimpleNamespace(overloads={}, stats=SimpleNamespace(cache_path=str(tmp_path)), __name__="play_rings")
-    monkeypatch.setattr(compilers, "entry_for", lambda function, policy: missing)
-    monkeypatch.setattr(compilers, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compile_pool, "entry_for", lambda function, policy: missing)
+    monkeypatch.setattr(compile_pool, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("BELATED_COMPILERS", raising=False)
     return missing
 
@@ -171,10 +172,10 @@ def test_what_such_a_process_compiles_is_what_is_played(tmp_path: Path) -> None:
     cache, claims = tmp_path / "cache", tmp_path / "claims"
     claims.mkdir()
     task = pickle.dumps((play_rings.__name__, [UCB(horizon=100), SuccessiveElimination(horizon=100)], str(claims)))
-    command, environment = [sys.executable, "-P", "-c", compilers.COMMAND], surroundings(cache)
+    command, environment = [sys.executable, "-P", "-c", compile_pool.COMMAND], surroundings(cache)
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as process:
         assert process.stdin is not None
-        process.stdin.write(len(task).to_bytes(compilers.LENGTH, "big") + task)
+        process.stdin.write(len(task).to_bytes(compile_pool.LENGTH, "big") + task)
         process.stdin.flush()
         assert process.wait(LONG) == 0
     assert sorted(path.name for path in claims.iterdir()) == ["SuccessiveElimination", "UCB"]
@@ -186,15 +187,15 @@ def test_where_nothing_is_compiled_no_process_is_started(tmp_path: Path) -> None
 
 
 def test_a_claim_is_for_one(tmp_path: Path) -> None:
-    assert compilers.claimed(tmp_path, UCB())
-    assert not compilers.claimed(tmp_path, UCB())
-    assert compilers.claimed(tmp_path, SuccessiveElimination())
-    assert not compilers.claimed(tmp_path / "gone", UCB())
+    assert compile_pool.claimed(tmp_path, UCB())
+    assert not compile_pool.claimed(tmp_path, UCB())
+    assert compile_pool.claimed(tmp_path, SuccessiveElimination())
+    assert not compile_pool.claimed(tmp_path / "gone", UCB())
 
 
 def test_a_process_is_waited_for_while_it_lives(entry: Any, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
-    assert compilers.claimed(tmp_path, PhasedElimination())
-    crew = compilers.Crew(tmp_path, [sleeper])
+    assert compile_pool.claimed(tmp_path, PhasedElimination())
+    crew = compile_pool.Crew(tmp_path, [sleeper])
     thread = threading.Thread(target=crew.wait_for, args=(play_rings, PhasedElimination(), STOP))
     thread.start()
     thread.join(0.3)
@@ -202,13 +203,13 @@ def test_a_process_is_waited_for_while_it_lives(entry: Any, sleeper: subprocess.
     sleeper.kill()
     thread.join(LONG)
     assert not thread.is_alive()
-    compilers.Crew().wait_for(play_rings, PhasedElimination(), STOP)  # and where there is none, not at all
+    compile_pool.Crew().wait_for(play_rings, PhasedElimination(), STOP)  # and where there is none, not at all
 
 
 def test_who_is_stopped_does_not_wait(entry: Any, tmp_path: Path) -> None:
     at_work: Any = SimpleNamespace(poll=lambda: pytest.fail("it is waited for"))
-    assert compilers.claimed(tmp_path, UCB())
-    compilers.Crew(tmp_path, [at_work]).wait_for(play_rings, UCB(), np.ones(1, np.int64))
+    assert compile_pool.claimed(tmp_path, UCB())
+    compile_pool.Crew(tmp_path, [at_work]).wait_for(play_rings, UCB(), np.ones(1, np.int64))
 
 
 def test_code_is_on_disk_when_its_data_are(entry: Any, tmp_path: Path) -> None:
@@ -230,11 +231,11 @@ def test_what_goes_wrong_at_the_start_leaves_one_without_help(
         raise TypeError("of whatever kind")
 
     monkeypatch.setattr(*broken, failing)
-    with compilers.crew_for(play_rings, [UCB(), SuccessiveElimination()], 2) as crew:
+    with compile_pool.crew_for(play_rings, [UCB(), SuccessiveElimination()], 2) as crew:
         crew.wait_for(play_rings, UCB(), STOP)
     assert len(calls) == 1
-    assert not compilers._busy.locked()
-    assert not compilers._at_work
+    assert not compile_pool._busy.locked()
+    assert not compile_pool._at_work
     assert left_in(tmp_path) == []
 
 
@@ -263,10 +264,10 @@ def test_a_process_that_cannot_be_told_its_task_is_not_waited_for(entry: Any, mo
         def stdin(self) -> Deaf:
             return self
 
-    monkeypatch.setattr(compilers, "_started", Deaf)
-    with compilers.crew_for(play_rings, SOME, 8) as crew:
+    monkeypatch.setattr(compile_pool, "_started", Deaf)
+    with compile_pool.crew_for(play_rings, SOME, 8) as crew:
         assert len(killed) == 1
-        assert compilers.claimed(crew._claims, UCB())  # type: ignore[arg-type]
+        assert compile_pool.claimed(crew._claims, UCB())  # type: ignore[arg-type]
         crew.wait_for(play_rings, UCB(), STOP)
 
 
@@ -275,8 +276,10 @@ def hired(
 ) -> int:
     """How many processes would be started; other threads know of them from the first on."""
     known = []
-    monkeypatch.setattr(compilers.Crew, "hire", lambda crew, task: known.append(compilers._at_work[play_rings] is crew))
-    with compilers.crew_for(play_rings, policies, workers, busy=busy):
+    monkeypatch.setattr(
+        compile_pool.Crew, "hire", lambda crew, task: known.append(compile_pool._at_work[play_rings] is crew)
+    )
+    with compile_pool.crew_for(play_rings, policies, workers, busy=busy):
         assert all(known)
     return len(known)
 
@@ -294,14 +297,14 @@ def test_as_many_processes_are_started_as_have_work_and_are_allowed(
 def test_who_compiles_the_same_at_the_same_time_waits_for_the_same_processes(
     entry: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compilers.Crew, "hire", lambda crew, task: None)
-    with compilers.crew_for(play_rings, SOME, 8) as first:
-        with compilers.crew_for(play_rings, SOME, 8) as second:
+    monkeypatch.setattr(compile_pool.Crew, "hire", lambda crew, task: None)
+    with compile_pool.crew_for(play_rings, SOME, 8) as first:
+        with compile_pool.crew_for(play_rings, SOME, 8) as second:
             assert second is first
-        with compilers.crew_for(simulate, SOME, 8) as other:
+        with compile_pool.crew_for(simulate, SOME, 8) as other:
             assert other is not first
-        assert compilers._at_work == {play_rings: first}
-    assert not compilers._at_work
+        assert compile_pool._at_work == {play_rings: first}
+    assert not compile_pool._at_work
 
 
 def test_processes_can_be_turned_off(entry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,11 +317,11 @@ def test_one_program_at_a_time_has_processes(
     entry: Any, sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     lock = tmp_path / "compilers.lock"
-    with compilers.only_one(tmp_path) as first:
+    with compile_pool.only_one(tmp_path) as first:
         assert first
         assert lock.read_text() == str(os.getpid())
     assert not lock.exists()
-    with compilers.only_one(tmp_path) as first:
+    with compile_pool.only_one(tmp_path) as first:
         lock.write_text(str(sleeper.pid))  # by one that took ours for a lock of a process that was killed
     assert lock.exists()
     assert hired(monkeypatch) == 0

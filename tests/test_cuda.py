@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from belated import collect
+from belated.simulation import result_builder
 from simulated_gpu import CASES, FIELDS, play
 
 HERE = Path(__file__).resolve().parent
@@ -45,8 +45,8 @@ def test_the_kernel_gives_the_bits_of_the_processor(
     name: str, simulated: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for key, value in CASES[name][2].items():
-        if hasattr(collect, key):  # what the processor has too
-            monkeypatch.setattr(collect, key, value)
+        if hasattr(result_builder, key):  # what the processor has too
+            monkeypatch.setattr(result_builder, key, value)
     expected = play(name, "cpu")
     for field in FIELDS:
         for number, label in enumerate(expected.labels):

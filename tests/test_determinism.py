@@ -12,8 +12,7 @@ import pytest
 import reference
 from belated import Problem, Result, simulate
 from belated.delays import Fixed, Geometric, PacketLoss, Pareto
-from belated.engine.draws import Draws
-from belated.forms.base import Policy
+from belated.engine.environment import Environment
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -25,10 +24,11 @@ from belated.policies import (
     ThompsonSampling,
     UniformChoice,
 )
+from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli, Beta
 from same import BY_RUN, assert_same_bits
 
-COLLECTING = importlib.import_module("belated.collect")
+COLLECTING = importlib.import_module("belated.simulation.result_builder")
 SIMULATION = importlib.import_module("belated.simulate")  # the name belated.simulate is the function
 
 POLICIES: list[Policy] = [
@@ -146,7 +146,7 @@ def test_any_run_can_be_replayed_alone() -> None:
     """Run 37 of 61 from the draws of run 37 alone."""
     result = run()
     for number, policy in enumerate(POLICIES):
-        draws = Draws(PROBLEM, horizon=400, seed=4, run=37)
+        draws = Environment(PROBLEM, horizon=400, seed=4, run=37)
         played = reference.play(PROBLEM, policy.for_horizon(400), draws, 400, result.rounds.tolist())
         assert np.array_equal(result.curves[number, 37], played.curve), policy
         assert np.array_equal(result.pulls[number, 37], played.pulls), policy

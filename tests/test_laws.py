@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import strategies
 from belated import Problem
 from belated.delays import ByReward, Fixed, Geometric, Mixture, Never, Pareto, Poisson
-from belated.delays.base import DELAYS
-from belated.engine.draws import Draws
+from belated.delays._base import DELAYS
+from belated.engine.environment import Environment
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
-from belated.rewards.base import REWARDS
+from belated.rewards._base import REWARDS
 from law_cases import DELAY_CASES, REWARD_CASES, DelayCase, RewardCase, name
 from sampling import sample
 
@@ -32,7 +32,7 @@ delay_cases = pytest.mark.parametrize("case", DELAY_CASES, ids=name)
 def draw(reward: Any, delay: Any, *, seed: int = 1, horizon: int = HORIZON) -> tuple[Any, Any]:
     """Many rewards and delays of an arm, the second of two."""
     problem = Problem([Bernoulli(0.5), reward], [Fixed(1), delay])
-    return sample(Draws(problem, horizon=horizon, seed=seed, run=3), 1, COUNT)
+    return sample(Environment(problem, horizon=horizon, seed=seed, run=3), 1, COUNT)
 
 
 def assert_frequencies(found: npt.NDArray[np.int64], expected: npt.NDArray[np.float64]) -> None:
@@ -192,7 +192,7 @@ def test_a_mixture_with_a_part_that_depends_on_the_reward() -> None:
 
 def test_arms_with_equal_laws_draw_independently() -> None:
     problem = Problem([Beta(2, 2)] * 3, Pareto(0.5))
-    draws = Draws(problem, horizon=HORIZON, seed=0, run=0)
+    draws = Environment(problem, horizon=HORIZON, seed=0, run=0)
     found = [sample(draws, arm, 50_000) for arm in range(3)]
     for one, other in ((0, 1), (0, 2), (1, 2)):
         for part in (0, 1):
@@ -211,7 +211,7 @@ def test_draws_follow_the_marginal_law_on_any_problem(problem: Problem, seed: in
     band = np.sqrt(np.log(2e9) / (2 * count))
     g = np.unique(np.geomspace(1, HORIZON, 200).round()) - 1.0
     x = np.linspace(-0.01, 1.01, 103)
-    draws = Draws(problem, horizon=HORIZON, seed=seed, run=0)
+    draws = Environment(problem, horizon=HORIZON, seed=seed, run=0)
     for arm in range(problem.arms):
         rewards, delays = sample(draws, arm, count)
         for values, points, cdf in (

@@ -9,15 +9,15 @@ import pytest
 
 from belated import Problem, simulate
 from belated.delays import ByReward, Geometric, LogNormal, Mixture, Pareto
-from belated.delays.base import DelayLaw
+from belated.delays._base import DelayLaw
 from belated.engine import encode
-from belated.engine.laws import BEYOND, FINE, UNSURE, LawsBuilder, Row
-from belated.engine.quantile import quantile
+from belated.engine.quantiles import quantile
 from belated.engine.runner import Plan
-from belated.kernel import entry, quietly
+from belated.kernel.jit import entry, ignore_overflow
+from belated.kernel.law_table import BEYOND, FINE, UNSURE, LawRow, LawTableBuilder
 from belated.policies import UCB, SuccessiveElimination
 from belated.rewards import Bernoulli
-from belated.simulate import _chunks
+from belated.simulation.simulate import _chunks
 from same import assert_same_bits
 
 ENOUGH = encode.ROUNDS_OF_A_LOOKUP
@@ -46,13 +46,13 @@ def _at(laws: Any, row: Any, u: Any, delays: Any) -> None:
 
 def _rows(law: DelayLaw, horizon: int, runs: int) -> Any:
     """The laws of a problem with one arm: its delay is in row 1."""
-    return encode.encode([Problem([Bernoulli(0.5)], law)], horizon, runs)[0]
+    return encode.encode_laws([Problem([Bernoulli(0.5)], law)], horizon, runs)[0]
 
 
-class _Always(LawsBuilder):
+class _Always(LawTableBuilder):
     """Every lookup is kept, however much it leaves to the formula."""
 
-    def smooth(self, *given: Any, unsure: float) -> Row:
+    def smooth(self, *given: Any, unsure: float) -> LawRow:
         return super().smooth(*given, unsure=1.0)
 
 
@@ -71,7 +71,7 @@ def test_both_ends_of_every_cell(law: DelayLaw, horizon: int) -> None:
     within = np.random.default_rng(1).uniform(half_step, 1 / FINE - half_step, FINE)
     for u in (first + half_step, first + 1 / FINE - half_step, first + within):
         delays = np.zeros(FINE, np.int64)
-        with quietly():
+        with ignore_overflow():
             _at(laws, 0, u, delays)
         sure = cells != UNSURE
         assert np.array_equal(np.minimum(cells, horizon + 1)[sure], np.minimum(delays, horizon + 1)[sure])
@@ -93,16 +93,16 @@ def test_where_it_pays_off() -> None:
     assert _rows(LAWS[0], 1000, ENOUGH // 1000).hi[1] == 0
     assert _rows(LAWS[0], 1000, ENOUGH // 1000 + 1).hi[1] == FINE
     several = Problem([Bernoulli(0.5)] * 4, [Pareto(1.0 + arm) for arm in range(4)])
-    assert encode.encode([several], 1000, 2 * ENOUGH // 1000 + 1)[0].hi[4:8].tolist() == [FINE, FINE, 0, 0]
-    assert not encode.board([several] * 9, 1000).laws.hi[36:].any()
+    assert encode.encode_laws([several], 1000, 2 * ENOUGH // 1000 + 1)[0].hi[4:8].tolist() == [FINE, FINE, 0, 0]
+    assert not encode.encode_problems([several] * 9, 1000).laws.hi[36:].any()
     many = Problem([Bernoulli(0.5)] * 40, [Pareto(1.0 + arm / 100) for arm in range(40)])
-    assert (encode.encode([many], 1000, ENOUGH)[0].hi[40:] == FINE).sum() == encode.MOST_LOOKUPS
+    assert (encode.encode_laws([many], 1000, ENOUGH)[0].hi[40:] == FINE).sum() == encode.MOST_LOOKUPS
 
 
 def test_one_lookup_for_all_arms() -> None:
     """Also where the law depends on the reward, and the rewards of the arms are not alike."""
     problem = Problem([Bernoulli(0.1 * arm) for arm in range(1, 8)], ByReward({0: Pareto(1.0), 1: LogNormal(20, 1)}))
-    laws = encode.encode([problem], 1000, ENOUGH)[0]
+    laws = encode.encode_laws([problem], 1000, ENOUGH)[0]
     assert (laws.hi == FINE).sum() == 2
 
 
@@ -126,7 +126,7 @@ def test_a_simulation_has_the_same_bits_without(law: Any, monkeypatch: pytest.Mo
     made: list[Any] = []
     smooth = encode.LawsBuilder.smooth
 
-    def watched(*given: Any, **more: Any) -> Row:
+    def watched(*given: Any, **more: Any) -> LawRow:
         made.append(smooth(*given, **more))
         return made[-1]  # type: ignore[no-any-return]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import transcript
-from belated.kernel import JIT
+from belated.kernel.jit import JIT
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from belated import Bandit, Decision
-from belated.defaults import usual_policy
 from belated.errors import (
     BelatedError,
     ConflictingFeedback,
@@ -23,7 +22,6 @@ from belated.errors import (
     InvalidReward,
     UnknownDecision,
 )
-from belated.forms.base import Policy
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -34,6 +32,8 @@ from belated.policies import (
     ThompsonSampling,
     UniformChoice,
 )
+from belated.policies._base.defaults import default_policy
+from belated.policies._base.policy import Policy
 from transcript import PLAYERS
 
 NAMES = ["red", "green", "blue"]
@@ -289,7 +289,7 @@ def test_bad_policies(policy: Any) -> None:
 def test_a_policy_may_be_left_out() -> None:
     """The usual one then: to the bit the same, saved and restored too."""
     bandit, named = Bandit(NAMES, seed=2), Bandit(NAMES, PendingUCB(confidence=1.0), seed=2)
-    assert bandit.policy == named.policy == usual_policy()
+    assert bandit.policy == named.policy == default_policy()
     chance = np.random.default_rng(0)
     for _ in range(50):
         each = bandit.choose()

@@ -9,9 +9,9 @@ import pytest
 from belated import Bandit, Problem, simulate
 from belated.delays import Fixed
 from belated.errors import InvalidParameter
-from belated.forms.base import policy
-from belated.forms.confidence import ConfidencePolicy
-from belated.forms.state import State
+from belated.policies._base.confidence import ConfidencePolicy
+from belated.policies._base.policy import policy
+from belated.policies._base.state import State
 from belated.rewards import Bernoulli
 
 PROBLEM = Problem([Bernoulli(0.5), Bernoulli(0.6)], Fixed(3))
@@ -58,10 +58,10 @@ class Lonely(ConfidencePolicy):
         return 0
 
     @staticmethod
-    def only_arm(policy: Any, state: State) -> Any:
+    def committed_arm(policy: Any, state: State) -> Any:
         return 500_000_000 if state.pulls[0] > 3 else -1
 
 
 def test_a_last_arm_that_does_not_exist_is_an_error() -> None:
-    with pytest.raises(InvalidParameter, match="only_arm gave an arm that does not exist"):
+    with pytest.raises(InvalidParameter, match="committed_arm gave an arm that does not exist"):
         simulate(PROBLEM, Lonely(), horizon=50, runs=1)

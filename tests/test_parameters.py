@@ -26,12 +26,12 @@ from belated.delays import (
     Poisson,
 )
 from belated.delays import Uniform as UniformDelay
-from belated.delays.base import DELAYS
-from belated.domains import Domain, parameters_of
+from belated.delays._base import DELAYS
 from belated.errors import BelatedError, InvalidParameter, UnsupportedSupport
-from belated.forms.base import POLICIES
+from belated.policies._base.policy import POLICIES
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
-from belated.rewards.base import REWARDS
+from belated.rewards._base import REWARDS
+from belated.validation import Domain, fields_of
 
 VALID: dict[type, dict[str, Any]] = {
     Bernoulli: {"mean": 0.5},
@@ -85,7 +85,7 @@ CASES = [
         cls, parameter.name, value, parameter.domain, id=f"{cls.__module__}.{parameter.name}={str(value)[:12]}"
     )
     for cls in VALID
-    for parameter in parameters_of(cls)
+    for parameter in fields_of(cls)
     if parameter.domain is not None
     for value in outside(parameter.domain)
 ]

@@ -16,9 +16,9 @@ import reference
 import strategies
 from belated import Bandit, Problem, Result, simulate
 from belated.delays import ByReward, Empirical, Fixed, Geometric, LogNormal, Mixture, Never, PacketLoss, Pareto
-from belated.engine import flight
-from belated.engine.draws import Draws
-from belated.forms.base import POLICIES, Policy
+from belated.engine import timing_wheel
+from belated.engine.environment import Environment
+from belated.kernel.rng import family_generator
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -32,9 +32,9 @@ from belated.policies import (
     ThompsonSampling,
     UniformChoice,
 )
+from belated.policies._base.policy import POLICIES, Policy
 from belated.problem import Family
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
-from belated.rng import family_generator
 from own_policies import Ordered, ordered
 from sampling import Prefetched
 
@@ -74,7 +74,7 @@ def test_there_is_a_plain_algorithm_for_every_registered_policy() -> None:
 
 def test_prefetched_draws_are_the_draws() -> None:
     problem = Problem([Beta(2, 3), Bernoulli(0.3)], [ByReward(lambda r: Fixed(round(9 * r))), Empirical([3, 50], 0.5)])
-    draws = Draws(problem, horizon=40, seed=3, run=7)
+    draws = Environment(problem, horizon=40, seed=3, run=7)
     fetched = Prefetched(problem, horizon=40, seed=3, run=7)
     for arm in range(2):
         assert [draws.pull(arm, rank) for rank in range(60)] == [fetched.pull(arm, rank) for rank in range(60)]
@@ -131,8 +131,8 @@ def test_every_policy_on_many_arms(game: Game) -> None:
 def test_wheels_of_many_levels(game: Game, bits: int) -> None:
     """Tiny wheels: every delay climbs several levels, and the pool grows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flight, "ONE_LEVEL_BITS", 0)
-        patch.setattr(flight, "BITS", bits)
+        patch.setattr(timing_wheel, "ONE_LEVEL_BITS", 0)
+        patch.setattr(timing_wheel, "BITS", bits)
         assert_game_agrees(game, runs=2)
 
 

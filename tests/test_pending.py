@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import strategies
 from belated import Bandit, Problem, simulate
 from belated.delays import Fixed, Never, PacketLoss
-from belated.forms import ages
-from belated.forms.pending import CAME, SEEN, SHARE, SHARES, TOTAL
-from belated.learner import Learner
+from belated.live.learner import Learner
 from belated.policies import UCB, PendingUCB
+from belated.policies._base import age_histogram
+from belated.policies._base.pending import CAME, SEEN, SHARE, SHARES, TOTAL
 from belated.rewards import Bernoulli, Beta, Uniform
 from sampling import Prefetched
 from test_ages import ERROR, entropy, searched
@@ -230,7 +230,9 @@ def test_what_is_kept_of_the_arms_is_what_their_pulls_say(data: st.DataObject) -
         assert memory[arms, CAME] == observed.sum()
         came = math.fsum(reward for log in logs for _, reward in log.values() if reward is not None)
         assert memory[arms, TOTAL] == pytest.approx(came, abs=1e-9)
-        assert memory[:arms, ages.AGES : ages.SIZE].sum(axis=1).tolist() == (pulls - observed).tolist()
+        assert (
+            memory[:arms, age_histogram.AGES : age_histogram.SIZE].sum(axis=1).tolist() == (pulls - observed).tolist()
+        )
 
 
 def test_where_an_arm_is_silent_again_the_other_silent_ones_are_one_of_more() -> None:

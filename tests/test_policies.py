@@ -12,7 +12,6 @@ import pytest
 import reference
 from belated import Bandit, Problem, simulate
 from belated.delays import Empirical, Fixed, Geometric, Pareto
-from belated.forms.base import Policy
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -26,6 +25,7 @@ from belated.policies import (
     ThompsonSampling,
     UniformChoice,
 )
+from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli, Beta, Uniform
 from own_policies import Impatient, PullsUCB
 from sampling import Prefetched
@@ -278,7 +278,7 @@ def test_a_policy_with_memory_is_saved_and_restored() -> None:
 
 
 def test_a_function_of_the_kernel_with_other_arguments_is_refused() -> None:
-    from belated.forms.base import policy
+    from belated.policies._base.policy import policy
 
     @policy
     class Wrong(PullsUCB):  # type: ignore[misc]

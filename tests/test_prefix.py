@@ -17,8 +17,8 @@ from scipy.stats import binom
 import strategies
 from belated import Bandit, Problem, simulate
 from belated.delays import ByReward, Fixed
-from belated.forms import prefix
 from belated.policies import UCB, OptimisticPessimisticElimination, PrefixElimination, PrefixUCB
+from belated.policies._base import prefix
 from belated.rewards import Bernoulli, Constant
 
 cell_of: Any = getattr(prefix.cell_of, "py_func", prefix.cell_of)

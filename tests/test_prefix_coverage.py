@@ -11,30 +11,30 @@ import pytest
 from scipy.stats import binom
 
 from belated import Problem
-from belated.arena.rows import Row, rows
-from belated.engine.draws import Draws, _pull
-from belated.forms import hooks
-from belated.forms.base import Policy
-from belated.forms.calls import with_table
-from belated.forms.confidence import radius
-from belated.forms.state import State, allocate, reset, view
-from belated.kernel import entry, inner, quietly
+from belated.engine.environment import Environment, _pull
+from belated.kernel.jit import entry, ignore_overflow, inline
+from belated.kernel.rng import family_generator
 from belated.policies import UCB, PrefixElimination, PrefixUCB
-from belated.rng import family_generator
+from belated.policies._base import interface
+from belated.policies._base.confidence import radius
+from belated.policies._base.entry_points import with_table
+from belated.policies._base.policy import Policy
+from belated.policies._base.state import State, allocate, reset, view
+from belated.studies.arena.scenarios import Scenario, scenarios
 
 RUNS = 12
 """Of each policy on each row."""
 RARE = 1e-4
 ROUNDING = 1e-12
 LOWER, UPPER, OUTSIDE = range(3)
-ROWS = rows()
+ROWS = scenarios()
 
 
-@inner
+@inline
 def _look(policy: Any, state: State, arm: Any, now: Any, seen: Any) -> None:
     """Keep the largest lower and the smallest upper bound of an arm, and how far one was ever outside OPSE's."""
     known = view(state, arm, now)
-    low, high = hooks.lower(policy, known), hooks.upper(policy, known)
+    low, high = interface.lower(policy, known), interface.upper(policy, known)
     width = radius(policy, known.pulls)
     floor = known.total / known.pulls - width
     ceiling = (known.total + known.pulls - known.observed) / known.pulls + width
@@ -54,12 +54,12 @@ def _watch(policy: Any, state: State, laws: Any, key_a: Any, key_b: Any, late: A
         pulled_at = late[0, now]
         while pulled_at > 0:
             arm = np.uint32(late[2, pulled_at])
-            hooks.record_answer(policy, state, arm, rewards[pulled_at], late[3, pulled_at], pulled_at, now)
+            interface.record_feedback(policy, state, arm, rewards[pulled_at], late[3, pulled_at], pulled_at, now)
             _look(policy, state, arm, now, seen)
             pulled_at = late[1, pulled_at]
-        arm = np.uint32(hooks.choose(policy, state, now))
+        arm = np.uint32(interface.choose(policy, state, now))
         rank = np.int64(state.pulls[arm])
-        hooks.record_pull(policy, state, arm, rank, now)
+        interface.record_pull(policy, state, arm, rank, now)
         _look(policy, state, arm, now, seen)
         reward, delay = _pull(laws, arm, np.uint32(state.arms + arm), key_a, key_b, np.int64(arm), rank)
         rewards[now], late[2, now], late[3, now] = reward, np.int64(arm), rank
@@ -70,12 +70,12 @@ def _watch(policy: Any, state: State, laws: Any, key_a: Any, key_b: Any, late: A
 
 def watched(policy: Policy, problem: Problem, horizon: int, run: int) -> npt.NDArray[np.float64]:
     """Of each arm the largest lower and the smallest upper bound of a run, and the furthest it was outside OPSE's."""
-    draws = Draws(problem, horizon=horizon, seed=21, run=run)
+    draws = Environment(problem, horizon=horizon, seed=21, run=run)
     parameters = with_table(policy.for_horizon(horizon), problem.arms, horizon + 1)
     state = allocate(problem.arms, policy.shape())[0]
     seen = np.tile([-np.inf, np.inf, -np.inf], (problem.arms, 1))
     late, rewards = np.zeros((4, horizon + 1), np.int64), np.zeros(horizon + 1)
-    with quietly():
+    with ignore_overflow():
         _watch(parameters, state, draws._laws, *draws._key, late, rewards, seen)
     assert state.pulls[: problem.arms].sum() == horizon
     return seen
@@ -87,7 +87,7 @@ def misses(seen: npt.NDArray[np.float64], problem: Problem) -> bool:
     return bool(np.any(seen[:, LOWER] > means + ROUNDING) or np.any(seen[:, UPPER] < means - ROUNDING))
 
 
-def drawn(row: Row, run: int) -> Problem:
+def drawn(row: Scenario, run: int) -> Problem:
     return row.problem if isinstance(row.problem, Problem) else row.problem(family_generator(21, run))
 
 
@@ -96,7 +96,7 @@ both = pytest.mark.parametrize("policy", [PrefixUCB(), PrefixElimination()], ids
 
 @both
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_the_bracket_holds_at_every_round_and_lies_inside_opse(row: Row, policy: Policy) -> None:
+def test_the_bracket_holds_at_every_round_and_lies_inside_opse(row: Scenario, policy: Policy) -> None:
     """Theorem 1 with c = ln T: but for a probability of 2 / T^2 it contains the mean, for all arms and rounds at
     once; and it is never wider than OPSE's."""
     wrong = 0

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import strategies
 from belated import Bandit
-from belated.forms import calls
-from belated.kernel import quietly
-from belated.learner import Learner
+from belated.kernel.jit import ignore_overflow
+from belated.live.learner import Learner
 from belated.policies import PrefixElimination, PrefixUCB
+from belated.policies._base import entry_points
 
 CLOSE = 1e-9
 
@@ -75,9 +75,9 @@ def by_hand(policy: Any, arms: int, log: Log) -> list[tuple[float, set[int]]]:
 
 def raw_bounds(learner: Learner, arm: int) -> tuple[float, float, float, float]:
     """The bounds as they are, not cut to [0, 1], and the lengths of their prefixes. To look changes nothing."""
-    find = calls.entry_for(calls.bounds, type(learner.policy))
+    find = entry_points.entry_for(entry_points.bounds, type(learner.policy))
     kept = learner.state.memory[arm].copy()
-    with quietly():
+    with ignore_overflow():
         found: tuple[float, float, float, float] = find(learner.parameters, learner.state, arm, learner.decisions + 1)
     learner.state.memory[arm] = kept
     return found
@@ -135,7 +135,7 @@ def lived(learner: Learner, data: st.DataObject) -> Iterator[list[Log]]:
     for _ in range(data.draw(st.integers(1, 60))):
         known = [(arm, number) for arm, log in enumerate(logs) for number in log]
         step = data.draw(st.sampled_from(["decide", "decide", "answer", "take back", "replace", "new arm"]))
-        if step == "new arm" and learner.takes_new_arms and learner.arms < 5:
+        if step == "new arm" and learner.supports_new_arms and learner.arms < 5:
             learner.add_arm()
             logs.append({})
         elif step == "decide" or not known:

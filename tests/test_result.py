@@ -50,7 +50,7 @@ def test_quantiles_are_of_the_runs(q: float) -> None:
 
 def test_quantiles_of_the_first_runs_where_not_all_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run()
-    monkeypatch.setattr(importlib.import_module("belated.collect"), "KEPT_NUMBERS", 3 * 12 * 8)
+    monkeypatch.setattr(importlib.import_module("belated.simulation.result_builder"), "KEPT_NUMBERS", 3 * 12 * 8)
     result = run()
     assert not result.quantiles_exact
     assert np.array_equal(result.quantile(0.5), np.quantile(whole.curves[:, :8], 0.5, axis=1))
@@ -300,7 +300,7 @@ def assert_prefix(part: Result | None, whole: Result) -> None:
 
 def test_ctrl_c_after_one_run_of_many_that_are_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """One run has no standard error, however it was counted."""
-    collecting = importlib.import_module("belated.collect")
+    collecting = importlib.import_module("belated.simulation.result_builder")
     monkeypatch.setattr(collecting, "KEPT_NUMBERS", 1)
     monkeypatch.setattr(collecting, "BLOCK", 1)
 
@@ -320,7 +320,7 @@ def test_an_interrupted_result_that_is_summed_up_gives_the_same_bits_again(
     monkeypatch: pytest.MonkeyPatch, blocks: int
 ) -> None:
     """Whether its finished runs are all kept (4 of 5) or not (8 of 5)."""
-    collecting = importlib.import_module("belated.collect")
+    collecting = importlib.import_module("belated.simulation.result_builder")
     monkeypatch.setattr(collecting, "KEPT_NUMBERS", 5 * len(POLICIES) * 12)
     monkeypatch.setattr(collecting, "BLOCK", 2)
     seen = []

@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from belated import Bandit
 from belated.errors import BelatedError, ConflictingFeedback, FeedbackError, StateError
-from belated.forms.base import Policy
 from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
+from belated.policies._base.policy import Policy
 from test_online import NAMES, played
 from transcript import PLAYERS
 

@@ -18,7 +18,6 @@ import strategies
 from belated import Problem, Result, simulate
 from belated.delays import ByReward, Fixed, Geometric, Never, PacketLoss, Pareto
 from belated.errors import BelatedError, InvalidParameter, MissingComponent
-from belated.forms.base import POLICIES
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -27,8 +26,9 @@ from belated.policies import (
     SuccessiveElimination,
     UniformChoice,
 )
-from belated.progress import Progress
+from belated.policies._base.policy import POLICIES
 from belated.rewards import Bernoulli
+from belated.simulation.progress import Progress
 from families import drawn
 from same import assert_same_bits
 
@@ -295,7 +295,7 @@ def test_errors_of_a_family_come_through() -> None:
 
 def test_runs_of_a_family_have_gaps_of_their_own() -> None:
     result = run(problem=drawn, runs=50, policies=UniformChoice())
-    from belated.rng import family_generator
+    from belated.kernel.rng import family_generator
 
     for number in range(50):
         gaps = drawn(family_generator(0, number)).gaps

@@ -24,12 +24,12 @@ from belated.delays import (
     Poisson,
 )
 from belated.delays import Uniform as UniformDelay
-from belated.engine import stock as batches
-from belated.engine.draws import Draws
-from belated.engine.encode import ROUNDS_OF_A_LOOKUP, encode
-from belated.engine.laws import NEVER
+from belated.engine import draw_buffer
+from belated.engine.encode import ROUNDS_OF_A_LOOKUP, encode_laws
+from belated.engine.environment import Environment
 from belated.errors import InvalidParameter
-from belated.kernel import entry, quietly
+from belated.kernel.jit import entry, ignore_overflow
+from belated.kernel.law_table import NEVER
 from belated.rewards import Bernoulli, Beta
 from law_cases import DELAY_CASES, REWARD_CASES, name
 
@@ -38,28 +38,28 @@ HORIZON = 1000
 
 @entry
 def _draw(stock: Any, arms: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    batches.draw_batch(stock.source, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, arm, rank)
+    draw_buffer.draw_batch(stock.source, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, arm, rank)
 
 
 @entry
 def _lost(stock: Any, arm: Any, pulls: Any) -> Any:
-    return batches.lost(stock, np.uint32(arm), pulls)
+    return draw_buffer.lost(stock, np.uint32(arm), pulls)
 
 
 def assert_same(problem: Problem, count: int, *, horizon: int = HORIZON, seed: int = 1) -> None:
     """Every batch of every arm among its first ``count`` pulls is what :class:`Draws` gives pull by pull; how long
     after the horizon an answer comes makes no difference."""
     after = horizon + 1
-    draws = Draws(problem, horizon=horizon, seed=seed, run=5)
-    laws, _ = encode([problem], horizon, runs=ROUNDS_OF_A_LOOKUP)
-    stock, source = batches.allocate(laws, problem.arms, batches.WASTE * problem.arms << batches.LARGEST)
+    draws = Environment(problem, horizon=horizon, seed=seed, run=5)
+    laws, _ = encode_laws([problem], horizon, runs=ROUNDS_OF_A_LOOKUP)
+    stock, source = draw_buffer.allocate(laws, problem.arms, draw_buffer.WASTE * problem.arms << draw_buffer.LARGEST)
     size = 1 << stock.bits
     assert source.scratch.u.size == size  # it is alive as long as the stock is used
-    assert size == 1 << batches.LARGEST
+    assert size == 1 << draw_buffer.LARGEST
     for arm in range(problem.arms):
         never = 0
         for rank in range(0, count, size):
-            with quietly():
+            with ignore_overflow():
                 _draw(stock, problem.arms, *draws._key, arm, rank)
             here = slice(arm * size, (arm + 1) * size)
             delays = [delay if delay == NEVER else min(delay, after) for delay in stock.delay[here].tolist()]
@@ -99,12 +99,12 @@ def test_laws_that_lead_to_others(law: DelayLaw) -> None:
 
 def test_what_fills_up_a_vector_was_written_for_this_part() -> None:
     """Else it may be what another part made of it, and no place in a table."""
-    laws, _ = encode([Problem([Bernoulli(0.5)], LAWS["two smooth parts"])], HORIZON, runs=ROUNDS_OF_A_LOOKUP)
-    stock, source = batches.allocate(laws, 1, batches.WASTE << batches.LARGEST)
+    laws, _ = encode_laws([Problem([Bernoulli(0.5)], LAWS["two smooth parts"])], HORIZON, runs=ROUNDS_OF_A_LOOKUP)
+    stock, source = draw_buffer.allocate(laws, 1, draw_buffer.WASTE << draw_buffer.LARGEST)
     key = np.uint64(3)
     for rank in range(0, 20 << stock.bits, 1 << stock.bits):
         source.scratch.part_u[:] = np.nan
-        with quietly():
+        with ignore_overflow():
             _draw(stock, 1, key, key, 0, rank)
         written = ~np.isnan(source.scratch.part_u)
         assert written.sum() % 8 == 0
@@ -135,14 +135,14 @@ def test_any_problem(problem: Problem, horizon: int, seed: int) -> None:
 
 @pytest.mark.parametrize(("arms", "horizon", "size"), [(20, 20_000, 128), (1, 1, 1), (10_000, 200_000, 4), (3, 100, 8)])
 def test_few_draws_are_made_in_vain(arms: int, horizon: int, size: int) -> None:
-    laws, _ = encode([Problem([Bernoulli(0.5)] * arms, Fixed(1))], horizon)
-    stock, _ = batches.allocate(laws, arms, horizon)
+    laws, _ = encode_laws([Problem([Bernoulli(0.5)] * arms, Fixed(1))], horizon)
+    stock, _ = draw_buffer.allocate(laws, arms, horizon)
     assert 1 << stock.bits == size
-    assert size == 1 or arms * size * batches.WASTE <= horizon
+    assert size == 1 or arms * size * draw_buffer.WASTE <= horizon
 
 
 def test_draws_check_their_arguments() -> None:
-    draws = Draws(Problem([Bernoulli(0.5)], Fixed(1)), horizon=10, seed=0, run=0)
+    draws = Environment(Problem([Bernoulli(0.5)], Fixed(1)), horizon=10, seed=0, run=0)
     for arm, rank in ((1, 0), (-1, 0), (0, -1), (0, 2**32)):
         with pytest.raises(InvalidParameter, match="arm below 1"):
             draws.pull(arm, rank)

@@ -15,8 +15,8 @@ import pytest
 import scipy.stats
 
 from belated.errors import BelatedError, InvalidParameter
-from belated.kernel import entry, quietly
-from belated.rng import family_generator, following, run_key, seed_words, two_words, uniform, word
+from belated.kernel.jit import entry, ignore_overflow
+from belated.kernel.rng import family_generator, next_word, run_key, seed_words, to_unit, two_words, word
 
 Words = npt.NDArray[np.uint64]
 SIZE = 1 << 16
@@ -45,7 +45,7 @@ def _twins(seed: Any, run: Any, high: Any, low: Any, first: Any, second: Any) ->
 @entry
 def _following(words: Any, out: Any) -> None:
     for place in range(out.shape[0]):
-        out[place] = following(words[place])
+        out[place] = next_word(words[place])
 
 
 @entry
@@ -58,7 +58,7 @@ def words(*, seed: int = 0, own: int = 0, run: Any = 0, high: Any = 0, low: Any 
     """Words at counters (high, low) of runs: by default one place; arrays are repeated to the size."""
     out = np.zeros(size, np.uint64)
     places = (np.atleast_1d(np.asarray(place, np.int64)) for place in (run, high, low))
-    with quietly():
+    with ignore_overflow():
         _words(seed_words(seed), own, *places, out)
     return out
 
@@ -67,7 +67,7 @@ def twins(*, seed: int = 0, run: Any = 0, high: Any = 0, low: Any = 0, size: int
     """The words from which the rewards and the delays of pulls are drawn."""
     first, second = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
     places = (np.atleast_1d(np.asarray(place, np.int64)) for place in (run, high, low))
-    with quietly():
+    with ignore_overflow():
         _twins(seed_words(seed), *places, first, second)
     return first, second
 
@@ -75,7 +75,7 @@ def twins(*, seed: int = 0, run: Any = 0, high: Any = 0, low: Any = 0, size: int
 def next_words(given: Words) -> Words:
     """The words after ``given``, for draws that need more than one."""
     out = np.zeros_like(given)
-    with quietly():
+    with ignore_overflow():
         _following(given, out)
     return out
 
@@ -282,7 +282,7 @@ def avalanche(change: Any) -> npt.NDArray[np.float64]:
         flip = np.uint64(1 << bit)
         both = [np.zeros(4096, np.uint64), np.zeros(4096, np.uint64)]
         for out, (a, b, c) in zip(both, ((*keys, counter), change(*keys, counter, flip)), strict=True):
-            with quietly():
+            with ignore_overflow():
                 _keyed(a, b, (c >> np.uint64(32)).astype(np.int64), (c & np.uint64(2**32 - 1)).astype(np.int64), out)
         flips[bit] = flat_bits(both[0] ^ both[1]).sum(axis=1)
     return flips
@@ -319,7 +319,7 @@ def test_runs_of_shifted_seed_words_are_no_shifted_copies(first: int, second: in
     moved = np.array([(seed[0] + first * WEYL) % 2**64, (seed[1] + second * WEYL) % 2**64, 0, 0], np.uint64)
     one, other = np.zeros(SIZE, np.uint64), np.zeros(SIZE, np.uint64)
     none = np.zeros(1, np.int64)
-    with quietly():
+    with ignore_overflow():
         _words(np.array(seed, np.uint64), 0, COUNT + 1, none, none, one)
         _words(moved, 0, COUNT, none, none, other)
     found = scores(flat_bits(one), flat_bits(other))
@@ -329,8 +329,8 @@ def test_runs_of_shifted_seed_words_are_no_shifted_copies(first: int, second: in
 
 @pytest.mark.parametrize("given", [0, 1, 2**12 - 1, 2**12, 2**63, 2**64 - 1])
 def test_uniform_is_strictly_inside(given: int) -> None:
-    with quietly():
-        found = float(uniform(np.uint64(given)))
+    with ignore_overflow():
+        found = float(to_unit(np.uint64(given)))
     assert 0.0 < found < 1.0
     assert found == ((given >> 12) + 0.5) / 2**52
 

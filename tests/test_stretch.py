@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from belated import Problem, simulate
 from belated.delays import ByReward, Fixed, Geometric, LogNormal, Mixture, Never, PacketLoss, Pareto, Poisson, Uniform
-from belated.engine import boxes as air
-from belated.engine.answers import with_delay
-from belated.engine.stretch import LONGEST
-from belated.forms.base import POLICIES, policy
-from belated.forms.state import Arm
+from belated.engine import feedback_boxes
+from belated.engine.packed_feedback import with_delay
+from belated.engine.speculative import LONGEST
+from belated.kernel.packed_bytes import length, write
 from belated.policies import UCB
+from belated.policies._base.policy import POLICIES, policy
+from belated.policies._base.state import Arm
 from belated.rewards import Bernoulli, Beta
-from belated.words import length, write
 from law_cases import DELAY_CASES
 from same import assert_same_bits
 from strategies import delays_for, examples
@@ -110,7 +110,7 @@ def test_what_no_stretch_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_who_stays() -> None:
     """Of an index that depends on pulls, or on how old answers are, the choice changes without an answer."""
-    assert {name for name, policy in POLICIES.items() if policy.stays} == {"UCB"}
+    assert {name for name, policy in POLICIES.items() if policy.changes_on_feedback_only} == {"UCB"}
 
 
 @policy
@@ -145,7 +145,7 @@ def test_answers_that_find_their_box_full(first: int, monkeypatch: pytest.Monkey
 
 
 def test_where_too_many_answers_come_at_once_the_wheel_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(air, "BESIDE", 55)  # the box takes eight
+    monkeypatch.setattr(feedback_boxes, "BESIDE", 55)  # the box takes eight
     assert assert_as_in_the_wheel(CROWDED, monkeypatch, workers=1)[:2] == ["play_stretches", "play"]
 
 
@@ -160,14 +160,14 @@ def _carry(boxes: Any, delays: Any, rounds: Any, stays: Any, told: Any, due: Any
         for step in range(rounds[stretch]):
             ready = with_delay(np.uint32(1 + (now + step) % 127), delays[now + step], boxes.longest)
             boxes.ready[step] = ready
-            if not air.put(boxes, np.uint32(first + np.uint32(step)), ready):
+            if not feedback_boxes.put(boxes, np.uint32(first + np.uint32(step)), ready):
                 return -1
         size = np.uint32(rounds[stretch])
-        end = air.lay_out(boxes, first, size)
+        end = feedback_boxes.lay_out(boxes, first, size)
         kept = np.uint32(stays[stretch])
         place = 0
         while place < end:
-            after, until = air.until_round_of(boxes, first, place)
+            after, until = feedback_boxes.until_round_of(boxes, first, place)
             if after > kept:
                 break
             for number in range(place, until):
@@ -178,15 +178,15 @@ def _carry(boxes: Any, delays: Any, rounds: Any, stays: Any, told: Any, due: Any
         step = size
         while step > kept:
             step -= np.uint32(1)
-            air.take_back(boxes, np.uint32(first + step), boxes.ready[step])
-        air.forget(boxes, first, kept)
+            feedback_boxes.take_back(boxes, np.uint32(first + step), boxes.ready[step])
+        feedback_boxes.forget(boxes, first, kept)
         now += np.int64(kept)
     return count
 
 
 @numba.njit  # type: ignore[untyped-decorator]
 def _cleared(boxes: Any) -> None:
-    air.clear(boxes)
+    feedback_boxes.clear(boxes)
 
 
 @st.composite
@@ -207,7 +207,7 @@ def _carried(draw: Any) -> tuple[npt.NDArray[np.int64], list[int], list[int]]:
 @given(_carried())
 def test_boxes_carry_every_answer_to_its_round(carried: Any) -> None:
     found, rounds, stays = carried
-    boxes = air.allocate(47, 1 << 20, LONGEST, LONGEST)
+    boxes = feedback_boxes.allocate(47, 1 << 20, LONGEST, LONGEST)
     _cleared(boxes)
     told, due = np.zeros(2000, np.int64), np.zeros(2000, np.int64)
     count = _carry(boxes, found, np.array(rounds), np.array(stays), told, due)

@@ -11,9 +11,9 @@ from belated import Problem, Result, simulate
 from belated.delays import Fixed
 from belated.errors import Interrupted, InvalidParameter, SweepInterrupted
 from belated.policies import UCB, SuccessiveElimination, UniformChoice
-from belated.progress import Progress
 from belated.rewards import Bernoulli
-from belated.sweep import Sweep, sweep
+from belated.simulation.progress import Progress
+from belated.studies.sweep import Sweep, sweep
 
 POLICIES = [UCB(confidence=1.0), SuccessiveElimination(confidence=1.0)]
 

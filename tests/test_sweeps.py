@@ -10,18 +10,18 @@ import pytest
 
 from belated import Problem, simulate
 from belated.delays import Fixed, Mixture, PacketLoss, Pareto
-from belated.forms import elimination
-from belated.forms.base import POLICIES, policy
-from belated.forms.confidence import BracketPolicy, ConfidencePolicy, radius
-from belated.forms.elimination import EliminationPolicy
-from belated.forms.state import Arm, State
-from belated.learner import Learner
+from belated.live.learner import Learner
 from belated.policies import (
     OptimisticPessimisticElimination,
     PhasedElimination,
     PrefixElimination,
     SuccessiveElimination,
 )
+from belated.policies._base import elimination
+from belated.policies._base.confidence import BracketPolicy, ConfidencePolicy, radius
+from belated.policies._base.elimination import EliminationPolicy
+from belated.policies._base.policy import POLICIES, policy
+from belated.policies._base.state import Arm, State
 from belated.rewards import Bernoulli, Beta
 from same import assert_same_bits
 from ways import only_the_wheel, watched
@@ -67,7 +67,7 @@ class Hasty(EliminationPolicy, ConfidencePolicy):
     label = "Hasty"
 
     @staticmethod
-    def only_arm(policy: Any, state: State) -> Any:
+    def committed_arm(policy: Any, state: State) -> Any:
         return np.int64(state.active[0]) if state.pulls[state.active[0]] >= 50 else np.int64(-1)
 
 
@@ -78,7 +78,7 @@ class Short(EliminationPolicy, ConfidencePolicy):
     label = "Short"
 
     @staticmethod
-    def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+    def after_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
         if rank % 5 == 4:
             state.register[elimination.CURSOR] = state.arms - state.register[elimination.GONE]
 

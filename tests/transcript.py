@@ -13,8 +13,7 @@ import numpy as np
 
 from belated import Bandit, Problem, simulate
 from belated.delays import ByReward, Empirical, Fixed, FromScipy, Geometric, LogNormal, Mixture, Never, Pareto, Poisson
-from belated.engine.draws import Draws
-from belated.forms.base import POLICIES, Policy
+from belated.engine.environment import Environment
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -28,6 +27,7 @@ from belated.policies import (
     ThompsonSampling,
     UniformChoice,
 )
+from belated.policies._base.policy import POLICIES, Policy
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
 
 HORIZON = 160
@@ -75,7 +75,7 @@ def games() -> list[Problem]:
     return [Problem(some, late), Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(12)), many]
 
 
-def live(problem: Problem, policy: Policy, draws: Draws) -> dict[str, Any]:
+def live(problem: Problem, policy: Policy, draws: Environment) -> dict[str, Any]:
     """A live bandit that is told every answer in the order of arrival, then of the pulls."""
     bandit = Bandit([str(arm) for arm in range(problem.arms)], policy, seed=SEED)
     due: dict[int, list[tuple[int, float]]] = {}
@@ -118,7 +118,7 @@ def transcript() -> dict[str, Any]:
     """Every game of every policy, in the engine and live; then live bandits that do not know the horizon."""
     told, untold = {}, {}
     for number, problem in enumerate(games()):
-        draws = Draws(problem, horizon=HORIZON, seed=SEED, run=0)
+        draws = Environment(problem, horizon=HORIZON, seed=SEED, run=0)
         for policy, engine in zip(PLAYERS, simulated(problem), strict=True):
             name = f"game {number}, {policy}"
             told[name] = {"live": live(problem, policy.for_horizon(HORIZON), draws), "simulated": engine}

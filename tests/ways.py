@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from belated.engine import boxes, runner
+from belated.engine import feedback_boxes, runner
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -25,4 +25,4 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def only_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """All problems are played in a wheel, as those that no other way is for."""
     monkeypatch.setattr(runner, "LONGEST_RING", 0)
-    monkeypatch.setattr(boxes, "LARGEST_BITS", -1)
+    monkeypatch.setattr(feedback_boxes, "LARGEST_BITS", -1)

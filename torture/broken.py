@@ -23,7 +23,7 @@ def fail(*_: Any) -> NoReturn:
 
 def break_it(defect: str) -> None:
     """Answer with a status, or a body, that the document does not know; or not at all."""
-    from belated.service import handlers
+    from belated.service.api import handlers
 
     replaced: dict[str, tuple[str, Any]] = {
         "status": ("_status", lambda *_: 202),

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ledger import Asked, Ledger
 
-from belated.journal.events import DECIDED, OBSERVED
+from belated.service.storage.events import DECIDED, OBSERVED
 
 EXPERIMENT = {"name": "load", "arms": ["a", "b", "c"], "policy": {"name": "OPSE", "horizon": 100_000}}
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import threading
 import time
 
-from belated.journal.database import Database
-from belated.journal.postgres import PostgreSQL
-from belated.journal.sqlite import SQLite
+from belated.service.storage.database import Database
+from belated.service.storage.postgres import PostgreSQL
+from belated.service.storage.sqlite import SQLite
 
 LATE = 0.02
 """Seconds from the acknowledgement to the commit."""

@@ -29,7 +29,7 @@ from power import NAME, examine
 from work import Small, StepWriter, Work, open_small, quiet
 
 from belated.errors import StorageError
-from belated.service.session import Operation, Session
+from belated.service.core.transaction import Operation, Transaction
 
 ATTEMPTS = 300
 """Failures in a row after which the writer does not recover any more."""
@@ -66,7 +66,7 @@ class Careless(StepWriter):
         thought: dict[int, Any] = {}
 
         def noted(number: int, operation: Operation) -> Operation:
-            def act(session: Session) -> Any:
+            def act(session: Transaction) -> Any:
                 thought[number] = operation.act(session)
                 return thought[number]
 

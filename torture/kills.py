@@ -27,7 +27,7 @@ from clients import EXPERIMENT, Client, ask  # noqa: E402
 from ledger import Found, Ledger, compare  # noqa: E402
 from serving import Server, start  # noqa: E402
 
-from belated.journal.journal import open_journal  # noqa: E402
+from belated.service.storage.journal import open_journal  # noqa: E402
 
 CLIENTS = 6
 MOST = 400

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from msgspec import to_builtins
 from tally import Tally
 
-from belated.journal.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
-from belated.journal.journal import Journal, Stored
-from belated.service.decision import decision_of
-from belated.service.experiment import restored
-from belated.service.verify import verify
-from belated.service.views import experiment_view
+from belated.service.api.views import experiment_view
+from belated.service.core.decision import decision_of
+from belated.service.core.experiment import restored
+from belated.service.core.verify import verify
+from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.service.storage.journal import Journal, Stored
 
 
 class Asked(NamedTuple):

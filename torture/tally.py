@@ -7,7 +7,7 @@ from collections import Counter
 from math import fsum
 from typing import Any
 
-from belated.journal.events import ARM_ADDED, CANCELLED, DECIDED, IMPUTED, REPLACED, Event
+from belated.service.storage.events import ARM_ADDED, CANCELLED, DECIDED, IMPUTED, REPLACED, Event
 
 
 class Tally:

@@ -13,15 +13,15 @@ import apsw
 import structlog
 from ledger import Asked, Ledger
 
-from belated.errors import Refused, StorageError
-from belated.journal.events import CANCELLED, DECIDED, OBSERVED
-from belated.journal.journal import Journal
-from belated.journal.schema import make_current
-from belated.journal.sqlite import SQLite
-from belated.service import operations as op
-from belated.service.session import Operation
-from belated.service.spec import Silence, checked_spec
-from belated.service.writer import Writer
+from belated.errors import ApiError, StorageError
+from belated.service.core import operations as op
+from belated.service.core.spec import Silence, checked_spec
+from belated.service.core.transaction import Operation
+from belated.service.core.writer import Writer
+from belated.service.storage.events import CANCELLED, DECIDED, OBSERVED
+from belated.service.storage.journal import Journal
+from belated.service.storage.schema import make_current
+from belated.service.storage.sqlite import SQLite
 
 EXPERIMENTS = {
     "plain": checked_spec(["a", "b", "c"], {"name": "OPSE", "horizon": 1000}, 1, None),
@@ -133,14 +133,14 @@ class Work:
         told = writer.together([task.operation for task in tasks])
         done = True
         for task, (result, error) in zip(tasks, told, strict=True):
-            if isinstance(error, Refused) and error.status == 503:
+            if isinstance(error, ApiError) and error.status == 503:
                 self.refused += 1
                 self._again.append(task)
                 done = False
                 continue
             if error is None:
                 task.note(result)
-            elif not (isinstance(error, Refused) and error.status in (404, 409)):
+            elif not (isinstance(error, ApiError) and error.status in (404, 409)):
                 self.ledger.wrong.append(f"an operation was answered with {error!r}")
             self.ledger.answered(task.asked)
         return done

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from belated.figures import COLOURS, STYLE
-from belated.learner import Learner
+from belated.live.learner import Learner
 from belated.policies import UCB, OptimisticPessimisticElimination
+from belated.simulation.figures import COLOURS, STYLE
 
 MEAN = 0.6
 DECISIONS = 4_000

@@ -10,13 +10,13 @@ import http_examples
 import msgspec
 from markdown_tables import table
 
-from belated.forms.base import POLICIES
-from belated.service import openapi
-from belated.service.dashboard.contents import Page
-from belated.service.kinds import ALWAYS, GOOD, KEYED, KINDS, REFUSALS
-from belated.service.meanings import FIELDS
-from belated.service.openapi import PLACES
-from belated.service.routes import NDJSON, PARQUET, PLAIN, ROUTES, Route
+from belated.policies._base.policy import POLICIES
+from belated.service.api import openapi
+from belated.service.api.field_descriptions import FIELDS
+from belated.service.api.openapi import PLACES
+from belated.service.api.problem_types import ALWAYS, GOOD, KEYED, KINDS, REFUSALS
+from belated.service.api.routes import NDJSON, PARQUET, PLAIN, ROUTES, Route
+from belated.service.dashboard.schemas import Page
 
 WIDTH = 100
 LONG = 45
@@ -101,7 +101,7 @@ def http_page() -> str:
 def names_page() -> str:
     """Return the table of the policies' names: over HTTP, and in Python."""
     rows = [
-        [f'`"{cls.label}"`', f"[`{name}`](policies.md#policies.{name})", _yes(cls.takes_new_arms)]
+        [f'`"{cls.label}"`', f"[`{name}`](policies.md#policies.{name})", _yes(cls.supports_new_arms)]
         for name, cls in POLICIES.items()
     ]
     return table(["over HTTP, and in answers", "class in `belated.policies`", "takes new arms"], rows)

@@ -20,9 +20,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from belated import Problem, Result, simulate
 from belated.delays import ByReward, DelayLaw, Fixed, PacketLoss
-from belated.figures import COLOURS, STYLE
 from belated.policies import UCB, OptimisticUCB, PhasedElimination, SuccessiveElimination, ThompsonSampling
 from belated.rewards import Bernoulli
+from belated.simulation.figures import COLOURS, STYLE
 
 HERE = Path(__file__).parent
 ARMS = 10

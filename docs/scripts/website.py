@@ -19,13 +19,13 @@ from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 
 from belated import errors
-from belated.claims import TESTS
-from belated.delays.base import DELAYS
-from belated.domains import parameters_of
-from belated.experiments import read
-from belated.forms.base import POLICIES
-from belated.panels import ROWS
-from belated.rewards.base import REWARDS
+from belated.delays._base import DELAYS
+from belated.policies._base.policy import POLICIES
+from belated.rewards._base import REWARDS
+from belated.studies.claims import TESTS
+from belated.studies.experiments import read
+from belated.studies.figures import ROWS
+from belated.validation import fields_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -77,7 +77,7 @@ def parameters(cls: Any) -> str:
             parameter.domain.describe() if parameter.domain is not None else "see above",
             "" if parameter.required else f"`{parameter.default!r}`",
         ]
-        for parameter in parameters_of(cls)
+        for parameter in fields_of(cls)
     ]
     return table(["parameter", "what it may be", "default"], rows) if rows else "No parameters."
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from markdown_tables import table
 
-from belated.arena import Row, Scores
-from belated.arena.files import read
-from belated.arena.rows import DEPENDENT, LOST
+from belated.studies.arena import Scenario, Scores
+from belated.studies.arena.files import read
+from belated.studies.arena.scenarios import DEPENDENT, LOST
 
 DOCS = Path(__file__).resolve().parent.parent
 SCORES = DOCS / "scripts" / "arena.json"
@@ -32,7 +32,7 @@ class Case(NamedTuple):
     title: str
     policy: str
     code: str
-    tables: tuple[tuple[str, Callable[[Row], bool]], ...]
+    tables: tuple[tuple[str, Callable[[Scenario], bool]], ...]
     why: str
     risk: str
 
@@ -225,7 +225,7 @@ def _figures(part: Scores, chosen: str, words: str) -> list[str]:
 
 def _targets(scores: Scores) -> list[str]:
     """What was aimed at, and what became of it."""
-    kinds: dict[str, tuple[str, Callable[[Row], bool]]] = {
+    kinds: dict[str, tuple[str, Callable[[Scenario], bool]]] = {
         PREFIX: ("no answer is lost", lambda row: not row.loses),
         SPREAD: ("no answer is lost", lambda row: not row.loses),
         PENDING: ("the delay does not depend on the reward", lambda row: not row.depends),

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from belated._version import __version__
-from belated.online import ArmSummary, Bandit, Decision
+from belated.live.bandit import ArmSummary, Bandit, Decision
 from belated.problem import Problem
-from belated.result import Result
-from belated.simulate import simulate
-from belated.sweep import Sweep, sweep
+from belated.simulation.result import Result
+from belated.simulation.simulate import simulate
+from belated.studies.sweep import Sweep, sweep
 
 if TYPE_CHECKING:
     from belated.client import AsyncClient as AsyncClient

@@ -30,13 +30,7 @@ Each message says what was given, what is allowed and what to do.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from belated.arena.scores import Scores
-    from belated.reproduce import Outcome
-    from belated.result import Result
-    from belated.sweep import Sweep
+from typing import Any
 
 
 class BelatedError(Exception):
@@ -82,7 +76,7 @@ class StateError(BelatedError, ValueError):
     """A saved bandit or result cannot be restored."""
 
 
-class OtherVersion(StateError):
+class IncompatibleState(StateError):
     """A saved state was made by other code, and says nothing to this."""
 
 
@@ -94,7 +88,7 @@ class FigureNotSaved(BelatedError, OSError):
     """The process that saves figures ended before one was saved."""
 
 
-class Refused(BelatedError):
+class ApiError(BelatedError):
     """The service refused a request: the HTTP status, a short name of the kind, what to do; and the experiment, where a
     feedback is refused that belongs to one."""
 
@@ -105,23 +99,23 @@ class Refused(BelatedError):
         self.experiment = experiment
 
 
-def unknown_experiment(name: str) -> Refused:
+def unknown_experiment(name: str) -> ApiError:
     """The service has no experiment of this name."""
-    return Refused(
+    return ApiError(
         404,
         "unknown-experiment",
         f"there is no experiment {name!r}; create it with POST /v1/experiments, or list them with GET.",
     )
 
 
-def unknown_decision(id: str) -> Refused:
+def unknown_decision(id: str) -> ApiError:
     """The service has no decision of this id."""
-    return Refused(404, "unknown-decision", f"there is no decision {id!r}; give an id that a decision was made with.")
+    return ApiError(404, "unknown-decision", f"there is no decision {id!r}; give an id that a decision was made with.")
 
 
-def no_storage() -> Refused:
+def no_storage() -> ApiError:
     """The service cannot read or write now. Where its database is, and what is wrong with it, is for the log alone."""
-    return Refused(
+    return ApiError(
         503,
         "storage",
         "the storage cannot be used now, and the server's log says why. Send the same request again: with an id it "
@@ -144,7 +138,7 @@ class StorageError(BelatedError, OSError):
     """A database cannot be opened, read or written."""
 
 
-class AlreadyThere(StorageError):
+class DuplicateError(StorageError):
     """What should be written is there already."""
 
 
@@ -155,7 +149,7 @@ class MissingComponent(BelatedError, ImportError):
 class Interrupted(BelatedError, KeyboardInterrupt):
     """Ctrl-C stopped a simulation; :attr:`result` holds the runs that were finished, or None."""
 
-    def __init__(self, message: str, result: Result | None) -> None:
+    def __init__(self, message: str, result: Any) -> None:
         super().__init__(message)
         self.result = result
 
@@ -166,7 +160,7 @@ class SweepInterrupted(Interrupted):
     :attr:`result` holds the finished runs of the value that was being played, or None.
     """
 
-    def __init__(self, message: str, sweep: Sweep | None, result: Result | None) -> None:
+    def __init__(self, message: str, sweep: Any, result: Any) -> None:
         super().__init__(message, result)
         self.sweep = sweep
 
@@ -174,7 +168,7 @@ class SweepInterrupted(Interrupted):
 class ArenaInterrupted(Interrupted):
     """Ctrl-C stopped the arena; :attr:`scores` holds the rows that were finished, or None."""
 
-    def __init__(self, message: str, scores: Scores | None) -> None:
+    def __init__(self, message: str, scores: Any) -> None:
         super().__init__(message, None)
         self.scores = scores
 
@@ -182,6 +176,6 @@ class ArenaInterrupted(Interrupted):
 class ReproductionInterrupted(Interrupted):
     """Ctrl-C stopped a reproduction; :attr:`outcomes` holds the experiments that were finished."""
 
-    def __init__(self, message: str, outcomes: list[Outcome]) -> None:
+    def __init__(self, message: str, outcomes: list[Any]) -> None:
         super().__init__(message, None)
         self.outcomes = outcomes

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw
+from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
-from belated.rewards.base import RewardLaw
+from belated.rewards._base import RewardLaw
 
 
 class Problem:

@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any, Generic, TypeVar
 
-from belated.domains import parameters_of
 from belated.errors import BelatedError, InvalidParameter, UnknownName
+from belated.validation import fields_of
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -76,9 +76,7 @@ def _clear_errors(make: Callable[..., None]) -> Callable[..., None]:
         try:
             make(self, *values, **named)
         except TypeError as error:
-            takes = ", ".join(
-                f"{p.name}" if p.required else f"{p.name}={p.default!r}" for p in parameters_of(type(self))
-            )
+            takes = ", ".join(f"{p.name}" if p.required else f"{p.name}={p.default!r}" for p in fields_of(type(self)))
             raise InvalidParameter(f"{type(self).__name__} takes ({takes}): {error}.") from error
 
     return checked
@@ -112,7 +110,7 @@ def load_plugins(
     package: str, path: list[str], registry: Mapping[str, type[Any]], export: Callable[[str, type[Any]], None]
 ) -> None:
     """Import every file of a plug-in folder, and export the class that each registers."""
-    for module in sorted(info.name for info in pkgutil.iter_modules(path)):
+    for module in sorted(info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_")):
         importlib.import_module(f"{package}.{module}")
     for name in registry:
         export(name, registry[name])

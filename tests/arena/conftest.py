@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from belated.arena import Row, Scores
-from belated.arena.rows import rows as all_rows
+from belated.studies.arena import Scenario, Scores
+from belated.studies.arena.scenarios import scenarios as all_rows
 
 SPEC = {
     "rewards": {"law": "Bernoulli", "mean": {"uniform": [0.25, 0.75]}, "repeat": 3},
@@ -19,19 +19,19 @@ KINDS = {"independent": (False, False), "reward-dependent": (True, False), "lost
 
 
 @pytest.fixture
-def row() -> Callable[..., Row]:
+def row() -> Callable[..., Scenario]:
     """Makes a row of three arms and 200 rounds, or as told."""
 
-    def make(name: str, kind: str = "independent", **more: Any) -> Row:
+    def make(name: str, kind: str = "independent", **more: Any) -> Scenario:
         depends, loses = KINDS[kind]
         given = {"reason": "A test.", "horizon": 200, "held": False, "depends": depends, "loses": loses, "spec": SPEC}
-        return Row(name=name, **{**given, **more})
+        return Scenario(name=name, **{**given, **more})
 
     return make
 
 
 @pytest.fixture
-def scores(row: Callable[..., Row]) -> Scores:
+def scores(row: Callable[..., Scenario]) -> Scores:
     """Five rows of all kinds, two of them held out; three policies. The ratios are
 
     ====================  ====  ====  ====

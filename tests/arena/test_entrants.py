@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from belated import Problem, simulate
-from belated.arena import Row, entrants, play
-from belated.arena.entrants import labels_of
 from belated.delays import Fixed
 from belated.errors import BelatedError, ConfigurationError, InvalidParameter, UnknownName
-from belated.forms.base import POLICIES
 from belated.policies import UCB, PrefixUCB, ThompsonSampling
+from belated.policies._base.policy import POLICIES
 from belated.rewards import Bernoulli
+from belated.studies.arena import Scenario, contestants, play
+from belated.studies.arena.contestants import labels_of
 
 OWN = """\
 from belated.forms.base import Policy, policy
@@ -63,7 +63,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_every_policy_enters_with_c_1() -> None:
-    found = entrants()
+    found = contestants()
     assert {type(policy) for policy in found} == set(POLICIES.values())
     assert all(getattr(policy, "confidence", 1.0) == 1.0 for policy in found)
     assert len(set(found)) == len(found)
@@ -73,12 +73,12 @@ def test_every_policy_enters_with_c_1() -> None:
 
 
 def test_policies_are_named_by_class_by_label_or_as_the_tables_have_them() -> None:
-    assert entrants(["UCB"]) == [UCB(confidence=1.0)]
-    assert entrants(["Thompson"]) == entrants(["ThompsonSampling"]) == [ThompsonSampling()]
+    assert contestants(["UCB"]) == [UCB(confidence=1.0)]
+    assert contestants(["Thompson"]) == contestants(["ThompsonSampling"]) == [ThompsonSampling()]
     both = [PrefixUCB(confidence=1.0), PrefixUCB(confidence=1.0, spread=True)]
-    assert entrants(["PrefixUCB"]) == entrants(["Prefix-UCB"]) == both
-    assert entrants(["Prefix-UCB spread"]) == both[1:]
-    assert entrants(["SE", "UCB", "SE"]) == entrants(["SE", "UCB"])  # once, in the order given
+    assert contestants(["PrefixUCB"]) == contestants(["Prefix-UCB"]) == both
+    assert contestants(["Prefix-UCB spread"]) == both[1:]
+    assert contestants(["SE", "UCB", "SE"]) == contestants(["SE", "UCB"])  # once, in the order given
 
 
 @pytest.mark.parametrize(
@@ -86,24 +86,24 @@ def test_policies_are_named_by_class_by_label_or_as_the_tables_have_them() -> No
 )
 def test_a_name_that_is_no_policys_is_refused(name: str, hint: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        entrants(["UCB", name])
+        contestants(["UCB", name])
     assert f"policies is {name!r}, which is no policy.{hint} There are " in str(caught.value)
     assert "--policy package.module:MyPolicy" in str(caught.value)
 
 
 def test_a_policy_of_ones_own_enters_beside_the_others(own: str) -> None:
-    alone = entrants(["UCB"], [f"{own}:Mine"])
+    alone = contestants(["UCB"], [f"{own}:Mine"])
     assert [(type(policy).__name__, getattr(policy, "confidence", None)) for policy in alone] == [
         ("UCB", 1.0),
         ("Mine", 1.0),
     ]
-    everybody = entrants(own=[f"{own}:Mine"])
-    assert everybody[:-1] == entrants()
+    everybody = contestants(own=[f"{own}:Mine"])
+    assert everybody[:-1] == contestants()
     assert type(everybody[-1]) is type(alone[-1])
 
 
-def test_one_that_has_the_label_of_another_is_told_apart(own: str, row: Callable[..., Row]) -> None:
-    policies = entrants(["UCB", "SE"], [f"{own}:Copied"])
+def test_one_that_has_the_label_of_another_is_told_apart(own: str, row: Callable[..., Scenario]) -> None:
+    policies = contestants(["UCB", "SE"], [f"{own}:Copied"])
     scores = play([row("one")], policies, runs=4)
     assert scores.labels == ("UCB", "SE", "UCB (Copied)")
     assert scores.regret[0, 0] == scores.regret[0, 2] != scores.regret[0, 1]
@@ -150,20 +150,20 @@ def test_the_form_without_a_proof_is_told_in_any_company() -> None:
 )
 def test_what_cannot_enter_is_refused(own: str, name: str, kind: type[BelatedError], message: str) -> None:
     with pytest.raises(kind) as caught:
-        entrants(own=[name.format(own)])
+        contestants(own=[name.format(own)])
     assert message in str(caught.value)
 
 
 def test_one_that_needs_a_parameter_is_refused() -> None:
     given = POLICIES["PatientBandits"]
-    module = sys.modules["belated.arena.entrants"]
+    module = sys.modules["belated.studies.arena.contestants"]
     with pytest.raises(ConfigurationError, match="'mine:P', which needs alpha; give a class"):
         list(module._forms("mine:P", given))
 
 
-def test_one_that_is_not_registered_is_refused_when_it_plays(own: str, row: Callable[..., Row]) -> None:
+def test_one_that_is_not_registered_is_refused_when_it_plays(own: str, row: Callable[..., Scenario]) -> None:
     with pytest.raises(InvalidParameter, match="Undecorated is not registered; write @policy"):
-        play([row("one")], entrants(["UCB"], [f"{own}:Undecorated"]), runs=2)
+        play([row("one")], contestants(["UCB"], [f"{own}:Undecorated"]), runs=2)
 
 
 FAILING = {
@@ -182,7 +182,7 @@ def test_a_module_that_fails_while_it_is_imported_is_told_in_one_line(
     (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UnknownName) as caught:
-        entrants(own=[f"{name}:Mine"])
+        contestants(own=[f"{name}:Mine"])
     message = str(caught.value)
     assert f"'{name}:Mine' cannot be imported as a policy, as its module fails with {said.format(name=name)}" in message
     assert "\n" not in message
@@ -190,11 +190,11 @@ def test_a_module_that_fails_while_it_is_imported_is_told_in_one_line(
 
 def test_a_module_whose_policy_is_wrong_says_so_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"rules_that_fail_{next(_number)}"
-    text = "from belated.forms.base import Policy, policy\n@policy\nclass Mine(Policy):\n    pass\n"
+    text = "from belated.policies._base.policy import Policy, policy\n@policy\nclass Mine(Policy):\n    pass\n"
     (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(InvalidParameter, match=r"^Mine has no label; set label"):
-        entrants(own=[f"{name}:Mine"])
+        contestants(own=[f"{name}:Mine"])
 
 
 MISTAKEN = """\
@@ -223,14 +223,14 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_one_that_cannot_be_compiled_is_told_where_the_mistake_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: Callable[..., Row], mistake: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: Callable[..., Scenario], mistake: str
 ) -> None:
     name = f"rules_that_fail_{next(_number)}"
     text = MISTAKEN.format(mistake)
     (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(InvalidParameter) as caught:
-        play([row("one")], entrants(["UCB"], [f"{name}:Mine"]), runs=2, workers=1)
+        play([row("one")], contestants(["UCB"], [f"{name}:Mine"]), runs=2, workers=1)
     message, (said, placed) = str(caught.value), MISTAKES[mistake]
     assert message.startswith(f"Mine cannot be compiled: {said}")
     assert (f"(line 10 of {name}.py)" in message) is placed

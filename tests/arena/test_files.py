@@ -13,23 +13,23 @@ import numpy as np
 import pandas
 import pytest
 
-from belated.arena import Row, Scores, entrants, play, rows
-from belated.arena.files import FORMAT, markdown, read, to_dict, write
+from belated.atomic_output import StagedOutput
 from belated.errors import StateError
-from belated.stage import Stage
+from belated.studies.arena import Scenario, Scores, contestants, play, scenarios
+from belated.studies.arena.files import FORMAT, markdown, read, to_dict, write
 
 FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
 
 
 def written(folder: Path, scores: Scores) -> Path:
-    with Stage(folder) as stage:
+    with StagedOutput(folder) as stage:
         write(stage, scores)
         assert stage.commit() == FILES
     return folder
 
 
 def test_scores_are_read_again_to_the_bit(tmp_path: Path) -> None:
-    scores = play(rows(["fixed-0", "one-never", "bias-1000"]), entrants(["UCB", "SE"]), runs=2)
+    scores = play(scenarios(["fixed-0", "one-never", "bias-1000"]), contestants(["UCB", "SE"]), runs=2)
     again = read(written(tmp_path / "out", scores) / "scores.json")
     assert [asdict(row) for row in again.rows] == [asdict(row) for row in scores.rows]
     assert [row.kind for row in again.rows] == ["independent", "reward-dependent", "lost"]
@@ -175,10 +175,12 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_format_is_refused_by_its_name(tmp_path: Path, scores: Scores) -> None:
-    (tmp_path / "scores.json").write_text(changed(scores, format="belated.arena.99"))
+    (tmp_path / "scores.json").write_text(changed(scores, format="belated.studies.arena.99"))
     with pytest.raises(StateError) as caught:
         read(tmp_path / "scores.json")
-    assert f"has the format 'belated.arena.99'; this version reads {FORMAT!r}. Play the arena" in str(caught.value)
+    assert f"has the format 'belated.studies.arena.99'; this version reads {FORMAT!r}. Play the arena" in str(
+        caught.value
+    )
     assert "damaged" not in str(caught.value)
 
 
@@ -193,7 +195,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_fails_leaves_nothing_half_written(
-    tmp_path: Path, scores: Scores, row: Callable[..., Row], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scores: Scores, row: Callable[..., Scenario], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(tmp_path / "old", scores)
     before = {path.name: path.read_bytes() for path in (tmp_path / "old").iterdir()}
@@ -201,10 +203,10 @@ def test_what_fails_leaves_nothing_half_written(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("belated.figures.save_figure", full)
+    monkeypatch.setattr("belated.simulation.figures.save_figure", full)
     other = scores.among(lambda one: one.name == "one")
     for name in ("old", "new"):
-        with pytest.raises(OSError, match="No space"), Stage(tmp_path / name) as stage:
+        with pytest.raises(OSError, match="No space"), StagedOutput(tmp_path / name) as stage:
             write(stage, other)
     assert {path.name: path.read_bytes() for path in (tmp_path / "old").iterdir()} == before
     assert not (tmp_path / "new").exists()

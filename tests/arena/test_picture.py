@@ -13,9 +13,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from belated.arena import Row, Scores
-from belated.arena.picture import OURS, heat_map, small_map
 from belated.policies import PendingUCB, PrefixElimination, PrefixUCB
+from belated.studies.arena import Scenario, Scores
+from belated.studies.arena.picture import OURS, heat_map, small_map
 
 NUMBER = re.compile(r"\d+(\.\d+)?$")
 
@@ -100,7 +100,7 @@ def test_it_says_how_many_runs_there_are_and_what_is_held_out(scores: Scores) ->
     assert "◆" not in told(heat_map(seen))
 
 
-def small(row: Callable[..., Row]) -> Scores:
+def small(row: Callable[..., Scenario]) -> Scores:
     """One row, two policies."""
     made = row("conversions-without-deadline", "lost", held=True)
     regret = np.array([[3.0, 4.5]])
@@ -110,7 +110,7 @@ def small(row: Callable[..., Row]) -> Scores:
 @pytest.mark.parametrize("draw", [heat_map, small_map])
 @pytest.mark.parametrize("which", ["one row, two policies", "five rows, three policies", "all"])
 def test_nothing_is_cut_off_and_nothing_overlaps(
-    which: str, draw: Callable[[Scores], Figure], scores: Scores, whole: Scores, row: Callable[..., Row]
+    which: str, draw: Callable[[Scores], Figure], scores: Scores, whole: Scores, row: Callable[..., Scenario]
 ) -> None:
     chosen = {"one row, two policies": small(row), "five rows, three policies": scores, "all": whole}[which]
     figure = draw(chosen)

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from belated import simulate
-from belated.arena import Row, Scores, entrants, play
-from belated.arena.play import FIRST, MOST, PRECISION, Step
-from belated.arena.scores import known
 from belated.errors import ArenaInterrupted, BelatedError, Interrupted, InvalidParameter
 from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
+from belated.studies.arena import Scenario, Scores, contestants, play
+from belated.studies.arena.play import FIRST, MOST, PRECISION, ArenaStep
+from belated.studies.arena.scores import max_rel_error
 
-MODULE: Any = sys.modules["belated.arena.play"]
+MODULE: Any = sys.modules["belated.studies.arena.play"]
 POLICIES = [UCB(confidence=1.0), SuccessiveElimination(confidence=1.0), ThompsonSampling()]
 ARRAYS = ("regret", "stderr", "error", "runs")
-Make = Callable[..., Row]
+Make = Callable[..., Scenario]
 
 
 def assert_same(one: Scores, other: Scores) -> None:
@@ -31,7 +31,7 @@ def assert_same(one: Scores, other: Scores) -> None:
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
-def rows_of_three(row: Make) -> list[Row]:
+def rows_of_three(row: Make) -> list[Scenario]:
     """Of different lengths, the longest in the middle."""
     return [row("a", horizon=100), row("b", horizon=300), row("c", horizon=200)]
 
@@ -90,10 +90,10 @@ def test_a_row_is_played_until_its_ratios_are_known(row: Make, played: list[Any]
     assert final.shape[1] == scores.runs[0] < MOST
     assert played[0].runs == FIRST
     for count in range(1, len(played)):
-        assert known(np.concatenate([batch.final for batch in played[:count]], axis=1)) > PRECISION
-    assert known(final) <= PRECISION
+        assert max_rel_error(np.concatenate([batch.final for batch in played[:count]], axis=1)) > PRECISION
+    assert max_rel_error(final) <= PRECISION
     assert scores.regret[0] == pytest.approx(final.mean(axis=1), rel=1e-12)
-    assert float((scores.error / scores.ratio).max()) == pytest.approx(known(final), rel=1e-12)
+    assert float((scores.error / scores.ratio).max()) == pytest.approx(max_rel_error(final), rel=1e-12)
 
 
 def test_no_run_is_played_twice(row: Make, played: list[Any]) -> None:
@@ -108,7 +108,7 @@ def test_fewer_runs_than_are_needed_are_played_if_they_are_asked_for(row: Make, 
     scores = play([row("one", horizon=60)], POLICIES, runs=2)
     assert [batch.runs for batch in played] == [2]
     assert scores.runs.tolist() == [2]
-    assert known(played[0].final) > PRECISION
+    assert max_rel_error(played[0].final) > PRECISION
 
 
 def pretending(noise: float, batches: list[tuple[int, int]]) -> Callable[..., Any]:
@@ -187,7 +187,7 @@ def test_a_row_in_which_there_is_nothing_to_regret_is_refused(row: Make) -> None
 
 
 def test_watchers_hear_which_row_is_played_and_how_far_it_is(row: Make) -> None:
-    steps: list[Step] = []
+    steps: list[ArenaStep] = []
     play(rows_of_three(row), POLICIES, runs=6, watch=steps.append)
     assert list(dict.fromkeys((step.row, step.finished, step.rows, step.runs) for step in steps)) == [
         ("a", 0, 3, 6),
@@ -205,7 +205,7 @@ def test_watchers_hear_which_row_is_played_and_how_far_it_is(row: Make) -> None:
 # ---- Ctrl-C ----
 
 
-def interrupting(name: str, rows: list[Row]) -> Callable[..., Any]:
+def interrupting(name: str, rows: list[Scenario]) -> Callable[..., Any]:
     """In place of simulate: Ctrl-C in a row."""
     horizon = next(row.horizon for row in rows if row.name == name)
 
@@ -275,7 +275,7 @@ def test_a_device_gives_the_scores_of_the_processor_in_the_same_order(
 def test_a_device_plays_several_rows_at_a_time(row: Make, device: SimpleNamespace) -> None:
     device.hold.clear()
     threading.Timer(0.3, device.hold.set).start()
-    steps: list[Step] = []
+    steps: list[ArenaStep] = []
     play([row(f"row-{number}") for number in range(6)], POLICIES, runs=2, device="cuda", watch=steps.append)
     assert device.at_once == 6
     assert {step.row for step in steps} == {f"row-{number}" for number in range(6)}
@@ -296,7 +296,7 @@ def test_an_interruption_of_a_device_keeps_the_finished_rows_and_begins_no_other
     rows = rows_of_three(row)
     whole = play(rows, POLICIES, runs=4, device="cuda")
 
-    def two_then_stop(futures: dict[Any, Row]) -> Iterator[Any]:
+    def two_then_stop(futures: dict[Any, Scenario]) -> Iterator[Any]:
         by_name = {futures[future].name: future for future in futures}
         for name in ("c", "a"):
             by_name[name].result()
@@ -309,7 +309,7 @@ def test_an_interruption_of_a_device_keeps_the_finished_rows_and_begins_no_other
     assert caught.value.scores is not None
     assert_same(caught.value.scores, whole.among(lambda one: one.name in "ac"))
 
-    def stop_at_once(futures: dict[Any, Row]) -> Iterator[Any]:
+    def stop_at_once(futures: dict[Any, Scenario]) -> Iterator[Any]:
         threading.Timer(0.2, device.hold.set).start()
         raise KeyboardInterrupt
         yield
@@ -333,7 +333,7 @@ def test_a_mistake_in_one_row_of_a_device_is_told(row: Make, device: SimpleNames
 
 
 def test_all_policies_enter_a_row_together(row: Make) -> None:
-    everybody = entrants()
+    everybody = contestants()
     scores = play([row("one")], everybody, runs=2)
     assert len(scores.labels) == len(set(scores.labels)) == len(everybody)
     assert np.all(scores.ratio >= 1.0)

@@ -14,25 +14,25 @@ import numpy as np
 import pytest
 
 from belated import Problem, simulate
-from belated.arena import Row, rows
-from belated.arena.rows import FILES, KINDS
-from belated.engine.draws import Draws
+from belated.engine.environment import Environment
 from belated.errors import ConfigurationError
+from belated.kernel.rng import family_generator
 from belated.policies import UCB, PendingUCB, PrefixUCB
-from belated.rng import family_generator
+from belated.studies.arena import Scenario, scenarios
+from belated.studies.arena.scenarios import FILES, KINDS
 
-ROWS = rows()
-MODULE = sys.modules["belated.arena.rows"]
+ROWS = scenarios()
+MODULE = sys.modules["belated.studies.arena.scenarios"]
 NEVER = 1.0 - 1e-12
 """A delay that does not come at this level is one that may never come: no law here has so thin a tail otherwise."""
 PULLS = 1000
 
 
-def named(row: Row) -> str:
+def named(row: Scenario) -> str:
     return row.name
 
 
-def problem(row: Row, run: int = 0) -> Problem:
+def problem(row: Scenario, run: int = 0) -> Problem:
     made = row.problem
     return made if isinstance(made, Problem) else made(family_generator(0, run))
 
@@ -54,7 +54,7 @@ def test_a_third_is_held_out_of_all_and_of_each_kind() -> None:
 
 @pytest.mark.parametrize(("file", "kind"), list(zip(FILES, KINDS, strict=True)))
 def test_the_rows_of_a_file_are_of_its_kind(file: str, kind: str) -> None:
-    names = list(tomllib.loads((files("belated.arena") / "rows" / file).read_text(encoding="utf-8")))
+    names = list(tomllib.loads((files("belated.studies.arena") / "rows" / file).read_text(encoding="utf-8")))
     assert names == [row.name for row in ROWS if row.kind == kind]
 
 
@@ -89,22 +89,22 @@ WANTED = {
 
 @pytest.mark.parametrize("pattern", WANTED)
 def test_every_kind_of_trouble_is_there(pattern: str) -> None:
-    found = rows([pattern])
+    found = scenarios([pattern])
     assert found
     assert all(WANTED[pattern] in str(row.spec["delays"]) for row in found)
 
 
 def test_fixed_delays_and_numbers_of_arms_span_what_they_should() -> None:
-    fixed = [problem(row) for row in rows(["fixed-*"])]
+    fixed = [problem(row) for row in scenarios(["fixed-*"])]
     assert {0, 5000} <= {one.delay_quantile(0, 1.0) for one in fixed}
     assert {2, 100} <= {one.arms for one in fixed}
-    biased = [problem(row) for row in rows(["bias-*"])]
+    biased = [problem(row) for row in scenarios(["bias-*"])]
     assert len({one.arms for one in biased}) >= 3
     assert len({one.delay_quantile(0, 1.0) for one in biased}) >= 3
 
 
 @pytest.mark.parametrize("row", ROWS, ids=named)
-def test_what_a_row_says_of_its_delays_is_what_they_do(row: Row) -> None:
+def test_what_a_row_says_of_its_delays_is_what_they_do(row: Scenario) -> None:
     drawn = problem(row)
     lost = any(drawn.delay_quantile(arm, NEVER) == math.inf for arm in range(drawn.arms))
     assert row.loses == lost
@@ -114,7 +114,7 @@ def test_what_a_row_says_of_its_delays_is_what_they_do(row: Row) -> None:
 
 def _depends(drawn: Problem, arm: int) -> bool:
     """Whether delays of high and of low rewards differ, by what is drawn; the same draws every time."""
-    draws = Draws(drawn, horizon=1_000_000, seed=3, run=0)
+    draws = Environment(drawn, horizon=1_000_000, seed=3, run=0)
     pairs = [draws.pull(arm, rank) for rank in range(PULLS)]
     rewards = np.array([reward for reward, _ in pairs])
     delays = np.array([np.inf if delay is None else delay for _, delay in pairs])
@@ -127,7 +127,7 @@ def _depends(drawn: Problem, arm: int) -> bool:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=named)
-def test_a_row_is_a_family_that_is_drawn_anew_or_says_that_it_is_none(row: Row) -> None:
+def test_a_row_is_a_family_that_is_drawn_anew_or_says_that_it_is_none(row: Scenario) -> None:
     first, again, second = problem(row, 0), problem(row, 0), problem(row, 1)
     assert first == again
     assert (first != second) == ("uniform" in str(row.spec))
@@ -136,7 +136,7 @@ def test_a_row_is_a_family_that_is_drawn_anew_or_says_that_it_is_none(row: Row) 
 
 
 def test_theorem_6_is_a_pair_that_nobody_can_tell_apart_before_the_late_answers_come() -> None:
-    first, second = (problem(row) for row in rows(["theorem-6-*"]))
+    first, second = (problem(row) for row in scenarios(["theorem-6-*"]))
     assert (first.best, second.best) == (0, 1)
     for arm in range(2):
         seen = [_quick(one, arm) for one in (first, second)]
@@ -152,7 +152,7 @@ def _quick(drawn: Problem, arm: int) -> list[float]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=named)
-def test_every_row_can_be_played(row: Row) -> None:
+def test_every_row_can_be_played(row: Scenario) -> None:
     policies = [UCB(confidence=1.0), PrefixUCB(confidence=1.0, spread=True), PendingUCB(confidence=1.0)]
     found = simulate(row.problem, policies, horizon=400, runs=1, workers=1, progress=False)
     assert np.all(found.final > 0.0)
@@ -160,14 +160,14 @@ def test_every_row_can_be_played(row: Row) -> None:
 
 
 def test_patterns_pick_rows_in_their_order_and_each_once() -> None:
-    assert [row.name for row in rows(["geometric-*", "fixed-0"])] == [
+    assert [row.name for row in scenarios(["geometric-*", "fixed-0"])] == [
         "fixed-0",
         "geometric-100",
         "geometric-1000",
         "geometric-unequal",
     ]
-    assert rows(["fixed-*", "fixed-0", "*"]) == ROWS
-    assert rows(["*-late-*"]) == [row for row in ROWS if fnmatchcase(row.name, "*-late-*")] != []
+    assert scenarios(["fixed-*", "fixed-0", "*"]) == ROWS
+    assert scenarios(["*-late-*"]) == [row for row in ROWS if fnmatchcase(row.name, "*-late-*")] != []
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_patterns_pick_rows_in_their_order_and_each_once() -> None:
 )
 def test_a_pattern_that_is_no_rows_name_is_refused_with_a_hint(pattern: str, hint: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        rows(["fixed-0", pattern])
+        scenarios(["fixed-0", pattern])
     assert f"rows is {pattern!r}, which is no row's name." in str(caught.value)
     assert hint in str(caught.value)
     assert "* stands for anything" in str(caught.value)

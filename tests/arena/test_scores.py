@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from belated.arena import Row, Scores
-from belated.arena.scores import known
 from belated.errors import InvalidParameter
+from belated.studies.arena import Scenario, Scores
+from belated.studies.arena.scores import max_rel_error
 
 RATIOS = [[4.0, 1.0, 2.0], [1.0, 1.0, 2.0], [8.0, 1.0, 2.0], [1.25, 1.0, 4.0], [2.0, 4.0, 1.0]]
 
@@ -65,14 +65,14 @@ def test_parts_are_joined_in_their_order(scores: Scores) -> None:
         assert np.array_equal(getattr(joined, name), getattr(scores, name)[[3, 0, 4]])
 
 
-def test_scores_of_one_row(row: Callable[..., Row]) -> None:
+def test_scores_of_one_row(row: Callable[..., Scenario]) -> None:
     final = np.array([[2.0, 4.0, 6.0], [1.0, 2.0, 3.0]])
     found = Scores.of(row("one"), ["A", "B"], final)
     assert found.regret.tolist() == [[4.0, 2.0]]
     assert found.stderr[0] == pytest.approx([2.0 / math.sqrt(3.0), 1.0 / math.sqrt(3.0)])
     assert found.error.tolist() == [[0.0, 0.0]]  # run by run twice the other: the ratio is known for certain
     assert found.runs.tolist() == [3]
-    assert known(final) == 0.0
+    assert max_rel_error(final) == 0.0
 
 
 def test_what_is_known_of_a_ratio_is_what_a_bootstrap_of_paired_runs_says() -> None:
@@ -85,9 +85,9 @@ def test_what_is_known_of_a_ratio_is_what_a_bootstrap_of_paired_runs_says() -> N
     again = np.stack([final[:, one].mean(axis=1) for one in picked])
     ratios = again / again[:, [means.argmin()]]
     expected = ratios.std(axis=0) / (means / means.min())
-    found = Scores.of(Row("x", "", 1, False, False, False, {}), "ABCD", final)
+    found = Scores.of(Scenario("x", "", 1, False, False, False, {}), "ABCD", final)
     assert (found.error / found.ratio)[0] == pytest.approx(expected, rel=0.08)
-    assert known(final) == pytest.approx(expected.max(), rel=0.08)
+    assert max_rel_error(final) == pytest.approx(expected.max(), rel=0.08)
     alone = final.std(axis=1) / means / math.sqrt(runs)
     assert np.all(np.hypot(alone, alone[means.argmin()])[1:] > 1.5 * expected[1:])  # as if the runs were not paired
 
@@ -97,7 +97,7 @@ FORMS = ((1.0, 0.1), (1.5, 0.2), (6.0, 0.3), (1.02, 0.1))
 
 
 @pytest.mark.parametrize("regrets", [[0.0, 0.0], [0.0, 3.0]])
-def test_a_policy_without_regret_is_refused_and_named(row: Callable[..., Row], regrets: list[float]) -> None:
+def test_a_policy_without_regret_is_refused_and_named(row: Callable[..., Scenario], regrets: list[float]) -> None:
     final = np.array([[regret] * 4 for regret in regrets])
     with pytest.raises(
         InvalidParameter, match=r"row 'one': the regret of A( and of B)? is 0, .*; give arms that differ"

@@ -9,13 +9,13 @@ from synthetic import HORIZON, PROBLEM, RUNS, constant, draws, evidence, grid, r
 from trials import Trial, square
 
 from belated import Problem, Result
-from belated.claims import Evidence
-from belated.claims.counts import Alike, Eliminates, Even
-from belated.claims.course import Flat, FlatStretches, SameSlope, Straight
-from belated.claims.theorems import Bounded, Level, Tabled
 from belated.delays import DelayLaw, Fixed, PacketLoss, Pareto
 from belated.policies import UCB, SuccessiveElimination
 from belated.rewards import Bernoulli
+from belated.studies.claims import Evidence
+from belated.studies.claims.arms import Alike, Eliminates, Even
+from belated.studies.claims.curves import Flat, FlatStretches, SameSlope, Straight
+from belated.studies.claims.theorems import Bounded, Level, Tabled
 from belated.theory import bound_of
 
 # ---- the course of a run ----

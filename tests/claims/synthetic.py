@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from belated import Problem, Result
-from belated.claims import Claim, Evidence, Test
 from belated.delays import Fixed
-from belated.forms.base import Policy
-from belated.manifest import Manifest
 from belated.policies import UCB
+from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli
-from belated.study import Axis, Cell, Study
+from belated.simulation.manifest import Manifest
+from belated.studies.claims import Claim, ClaimTest, Evidence
+from belated.studies.study import Axis, Cell, Study
 
 Numbers = npt.NDArray[np.float64]
 Means = Callable[..., Mapping[str, float]]
@@ -122,5 +122,5 @@ def constant(spread: float = 0.1, count: int = RUNS, **means: float) -> Evidence
     return grid(lambda: means, spread, count)
 
 
-def claim(test: Test, **options: Any) -> Claim:
+def claim(test: ClaimTest, **options: Any) -> Claim:
     return Claim("a sentence", "a place", "a reading", "by hand", test, **options)

@@ -7,10 +7,10 @@ import pytest
 from synthetic import evidence, grid, result
 from trials import top
 
-from belated.claims import Status
-from belated.claims.change import Falls
-from belated.claims.counts import Alike, Even
-from belated.claims.shape import PeakMovesRight
+from belated.studies.claims import Status
+from belated.studies.claims.arms import Alike, Even
+from belated.studies.claims.peaks import PeakMovesRight
+from belated.studies.claims.trends import Falls
 
 
 @pytest.mark.parametrize(

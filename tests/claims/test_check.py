@@ -11,14 +11,6 @@ import pytest
 from synthetic import PROBLEM, study
 
 from belated import Problem
-from belated.claims import TESTS, Test
-from belated.claims.change import Crosses, Falls, Increase, Rises, Steady
-from belated.claims.counts import Alike, Eliminates, Even
-from belated.claims.course import Flat, FlatStretches, SameSlope, Straight
-from belated.claims.order import Below, Best, NoneBelow, Ratio
-from belated.claims.shape import Peak, PeakMovesRight, Slope
-from belated.claims.theorems import Bounded, Level, Tabled
-from belated.collect import KEPT_NUMBERS
 from belated.delays import Fixed
 from belated.errors import ConfigurationError
 from belated.policies import (
@@ -28,7 +20,15 @@ from belated.policies import (
     SuccessiveElimination,
 )
 from belated.rewards import Bernoulli
-from belated.study import Study
+from belated.simulation.result_builder import KEPT_NUMBERS
+from belated.studies.claims import TESTS, ClaimTest
+from belated.studies.claims.arms import Alike, Eliminates, Even
+from belated.studies.claims.curves import Flat, FlatStretches, SameSlope, Straight
+from belated.studies.claims.order import Below, Best, NoneBelow, Ratio
+from belated.studies.claims.peaks import Peak, PeakMovesRight, Slope
+from belated.studies.claims.theorems import Bounded, Level, Tabled
+from belated.studies.claims.trends import Crosses, Falls, Increase, Rises, Steady
+from belated.studies.study import Study
 
 LINE = study(d=(1, 2, 4), law=("fixed", "Pareto"))
 ONE = study(d=(7,), e=(1, 2))
@@ -61,7 +61,7 @@ TOO_MANY = points(4, most=KEPT_NUMBERS // 8 + 1)
 """Of two policies: one run too many for all curves to be kept."""
 
 
-REFUSED: list[tuple[Test, Study, str]] = [
+REFUSED: list[tuple[ClaimTest, Study, str]] = [
     # an axis with one value
     (Rises("A", "d"), ONE, "the axis 'd' has but one value here; give two or more."),
     (Rises("A", "d", steps=False), ONE, "the axis 'd' has but one value"),
@@ -146,14 +146,14 @@ REFUSED: list[tuple[Test, Study, str]] = [
 @pytest.mark.parametrize(
     ("test", "looked_at", "said"), REFUSED, ids=[f"{type(test).__name__}-{j}" for j, (test, *_) in enumerate(REFUSED)]
 )
-def test_what_makes_no_sense_is_refused(test: Test, looked_at: Study, said: str) -> None:
+def test_what_makes_no_sense_is_refused(test: ClaimTest, looked_at: Study, said: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(said)):
         test.check(looked_at)
 
 
 def test_every_kind_that_checks_is_refused_something() -> None:
     """A new check needs a study that it refuses."""
-    checking = {cls for cls in TESTS.values() if cls.check is not Test.check}
+    checking = {cls for cls in TESTS.values() if cls.check is not ClaimTest.check}
     assert {type(test) for test, *_ in REFUSED} == checking
     assert set(TESTS.values()) - checking == {Below, Even, Ratio}
 
@@ -175,7 +175,7 @@ def test_every_kind_that_checks_is_refused_something() -> None:
         Level(per=("gap",)),
     ],
 )
-def test_an_axis_that_is_not_there(test: Test) -> None:
+def test_an_axis_that_is_not_there(test: ClaimTest) -> None:
     with pytest.raises(ConfigurationError, match="no axis 'gap'"):
         test.check(LINE)
 
@@ -230,9 +230,9 @@ def test_an_axis_that_is_not_there(test: Test) -> None:
         (Bounded(), study(policies=(UCB(), SuccessiveElimination()))),
         (Tabled("setting"), SETTING.within({"setting": "fixed delay"})[0]),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Test) else "",
+    ids=lambda value: type(value).__name__ if isinstance(value, ClaimTest) else "",
 )
-def test_what_makes_sense_passes(test: Test, looked_at: Study) -> None:
+def test_what_makes_sense_passes(test: ClaimTest, looked_at: Study) -> None:
     test.check(looked_at)
 
 

@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 from synthetic import claim, constant, grid, result, study
 
-from belated.claims import Case, Claim, Evidence, Finding, Judged, Judgement, Status, Test
-from belated.claims.base import TESTS, kind
-from belated.claims.order import Below
 from belated.errors import ConfigurationError
+from belated.studies.claims import Case, Claim, ClaimTest, ClaimVerdict, Evidence, Finding, Status, Verdict
+from belated.studies.claims.base import TESTS, kind
+from belated.studies.claims.order import Below
 
 HOLDS, FAILS, UNDECIDED = Status.HOLDS, Status.FAILS, Status.UNDECIDED
 
 
 @dataclass(frozen=True)
-class Noted(Test):
+class Noted(ClaimTest):
     """Notes what it is shown, and with which risk."""
 
     seen: list[tuple[Evidence, float]] = field(default_factory=list)
 
-    def judge(self, evidence: Evidence, risk: float) -> Judged:
+    def judge(self, evidence: Evidence, risk: float) -> Verdict:
         self.seen.append((evidence, risk))
-        return Judged(HOLDS, ())
+        return Verdict(HOLDS, ())
 
 
 def pair(a: float, b: float, spread: float = 0.1) -> Evidence:
@@ -117,7 +117,7 @@ def test_a_case_that_was_decided_keeps_its_share_of_the_risk() -> None:
     evidence = grid(lambda d: {"A": d}, runs=50, most=1600, d=(1, 2, 3))
     noted = claim(test, confidence=0.99, each=("d",))
     cases = tuple(Case({"d": d}, judged(status), 50) for d, status in ((1, HOLDS), (2, UNDECIDED), (3, FAILS)))
-    noted.judge(evidence, Judgement(noted, cases))
+    noted.judge(evidence, ClaimVerdict(noted, cases))
     assert [risk for _, risk in test.seen] == [pytest.approx(0.01 / 6)]
 
 
@@ -150,8 +150,8 @@ def test_an_undecided_claim_is_judged_again_as_a_whole() -> None:
 # ---- judgements ----
 
 
-def judged(status: Status, needed: float = 1.0) -> Judged:
-    return Judged(status, (Finding("", 1.0, (0.0, 2.0), (0.5, 9.0), status),), needed=needed)
+def judged(status: Status, needed: float = 1.0) -> Verdict:
+    return Verdict(status, (Finding("", 1.0, (0.0, 2.0), (0.5, 9.0), status),), needed=needed)
 
 
 def test_the_runs_that_a_case_needs() -> None:
@@ -171,13 +171,13 @@ def test_so_many_runs_decide_a_claim_if_the_estimates_are_right() -> None:
 
 def test_a_judgement_counts_its_cases() -> None:
     cases = [Case({}, judged(status), runs) for status, runs in ((HOLDS, 10), (UNDECIDED, 160), (HOLDS, 40))]
-    found = Judgement(BELOW, tuple(cases))
+    found = ClaimVerdict(BELOW, tuple(cases))
     assert found.status is UNDECIDED
     assert found.runs == 160
     assert (found.counted(HOLDS), found.counted(FAILS), found.counted(UNDECIDED)) == (2, 0, 1)
     assert found.undecided == (cases[1],)
     assert [case.decided for case in cases] == [True, False, True]
-    assert Judgement(BELOW, (cases[0], cases[2])).status is HOLDS
+    assert ClaimVerdict(BELOW, (cases[0], cases[2])).status is HOLDS
 
 
 def test_runs_are_those_that_all_cells_of_a_case_have() -> None:
@@ -190,7 +190,7 @@ def test_runs_are_those_that_all_cells_of_a_case_have() -> None:
 
 
 def test_kinds_are_listed_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("belated.claims.base.TESTS", listed := dict(TESTS))
+    monkeypatch.setattr("belated.studies.claims.base.TESTS", listed := dict(TESTS))
     assert kind("noted")(Noted) is Noted
     assert listed["noted"] is Noted
     assert "noted" not in TESTS

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import Numbers, evidence, result, stairs
 
-from belated.claims import Status
-from belated.claims.course import Flat, SameSlope, Straight, flat_shares, flat_stretches, rising_slopes
-from belated.simulate import rounds_of
+from belated.simulation.simulate import rounds_of
+from belated.studies.claims import Status
+from belated.studies.claims.curves import Flat, SameSlope, Straight, flat_shares, flat_stretches, rising_slopes
 from strategies import examples
 
 PATTERNS = st.text("0002", min_size=1, max_size=12)

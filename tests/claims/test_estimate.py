@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import Numbers, draws
 
-from belated.claims.estimate import Known, Share, Smooth, log_slope, mean, ratio
+from belated.studies.claims.estimate import DeltaMethod, Exact, Proportion, log_slope, mean, ratio
 from strategies import examples
 
 RISKS = st.floats(1e-9, 0.5)
@@ -42,7 +42,7 @@ def test_a_mean_of_equal_numbers_is_a_point() -> None:
     "estimate",
     [mean(np.array([3.0])), ratio(np.array([3.0]), np.array([2.0])), log_slope([1.0, 2.0], [np.ones(1), np.ones(1)])],
 )
-def test_one_run_says_nothing(estimate: Smooth) -> None:
+def test_one_run_says_nothing(estimate: DeltaMethod) -> None:
     assert math.isfinite(estimate.value)
     assert estimate.interval(0.5) == (-math.inf, math.inf)
 
@@ -57,13 +57,13 @@ def test_one_run_says_nothing(estimate: Smooth) -> None:
         mean(np.array([1.0, math.nan, 2.0])),
     ],
 )
-def test_what_is_no_number_may_be_any(estimate: Smooth) -> None:
+def test_what_is_no_number_may_be_any(estimate: DeltaMethod) -> None:
     assert math.isnan(estimate.value)
     assert estimate.interval(0.5) == (-math.inf, math.inf)
 
 
 def test_a_known_number_has_no_width() -> None:
-    assert Known(3.5).interval(1e-9) == (3.5, 3.5)
+    assert Exact(3.5).interval(1e-9) == (3.5, 3.5)
 
 
 @given(SAMPLES, RISKS, st.floats(1.01, 100.0))
@@ -80,8 +80,8 @@ def test_less_risk_is_a_wider_interval(x: Numbers, risk: float, times: float) ->
 def test_the_interval_of_a_share_is_exact(count: int, part: float, risk: float) -> None:
     hits = round(part * count)
     found = ss.binomtest(hits, count).proportion_ci(1 - risk, "exact")
-    assert Share(hits, count).value == hits / count
-    assert Share(hits, count).interval(risk) == pytest.approx((found.low, found.high), rel=1e-6, abs=1e-12)
+    assert Proportion(hits, count).value == hits / count
+    assert Proportion(hits, count).interval(risk) == pytest.approx((found.low, found.high), rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("count", [1, 8, 100])
@@ -90,7 +90,7 @@ def test_the_interval_of_a_share_is_exact(count: int, part: float, risk: float) 
 def test_a_share_is_covered_whatever_it_is(count: int, share: float, risk: float) -> None:
     """No simulation: the probability of every number of hits is known."""
     hits = np.arange(count + 1)
-    ends = np.array([Share(int(hit), count).interval(risk) for hit in hits])
+    ends = np.array([Proportion(int(hit), count).interval(risk) for hit in hits])
     chance = ss.binom.pmf(hits, count, share)
     assert chance[ends[:, 0] > share].sum() <= risk / 2 + 1e-12
     assert chance[ends[:, 1] < share].sum() <= risk / 2 + 1e-12
@@ -99,7 +99,7 @@ def test_a_share_is_covered_whatever_it_is(count: int, share: float, risk: float
 # ---- ratios and slopes ----
 
 
-def slope_of(x: Numbers, y: Numbers) -> Smooth:
+def slope_of(x: Numbers, y: Numbers) -> DeltaMethod:
     return log_slope([3.0, 50.0], [y, x])
 
 
@@ -128,7 +128,7 @@ def test_the_slope_of_many_points_is_that_of_least_squares() -> None:
 
 
 @pytest.mark.parametrize("estimate", [ratio, slope_of])
-def test_influence_is_the_derivative(estimate: Callable[[Numbers, Numbers], Smooth]) -> None:
+def test_influence_is_the_derivative(estimate: Callable[[Numbers, Numbers], DeltaMethod]) -> None:
     """More weight on one run moves the estimate by that run's influence."""
     x, y = draws(5.0, 2.0, 20, 1), draws(3.0, 1.0, 20, 2)
     found, little = estimate(x, y), 1e-6
@@ -139,7 +139,7 @@ def test_influence_is_the_derivative(estimate: Callable[[Numbers, Numbers], Smoo
 
 
 @pytest.mark.parametrize("estimate", [ratio, slope_of])
-def test_the_width_is_that_of_a_bootstrap(estimate: Callable[[Numbers, Numbers], Smooth]) -> None:
+def test_the_width_is_that_of_a_bootstrap(estimate: Callable[[Numbers, Numbers], DeltaMethod]) -> None:
     rng = np.random.default_rng(0)
     common = rng.exponential(size=400)
     x, y = 5.0 + common + rng.exponential(size=400), 3.0 + common
@@ -161,22 +161,24 @@ def test_units_do_not_matter(seed: int, a: float, b: float) -> None:
 # ---- coverage ----
 
 
-def normal(rng: np.random.Generator) -> tuple[Smooth, float]:
+def normal(rng: np.random.Generator) -> tuple[DeltaMethod, float]:
     return mean(rng.normal(2.0, 3.0, 8)), 2.0
 
 
-def paired_ratio(rng: np.random.Generator) -> tuple[Smooth, float]:
+def paired_ratio(rng: np.random.Generator) -> tuple[DeltaMethod, float]:
     common = rng.normal(0.0, 1.0, 100)
     return ratio(6.0 + common + rng.normal(0.0, 1.0, 100), 3.0 + common), 2.0
 
 
-def power(rng: np.random.Generator) -> tuple[Smooth, float]:
+def power(rng: np.random.Generator) -> tuple[DeltaMethod, float]:
     xs = [1.0, 10.0, 100.0]
     return log_slope(xs, [4.0 * math.sqrt(x) * rng.normal(1.0, 0.2, 100) for x in xs]), 0.5
 
 
 @pytest.mark.parametrize("drawn", [normal, paired_ratio, power])
-def test_an_interval_misses_as_often_as_it_may(drawn: Callable[[np.random.Generator], tuple[Smooth, float]]) -> None:
+def test_an_interval_misses_as_often_as_it_may(
+    drawn: Callable[[np.random.Generator], tuple[DeltaMethod, float]],
+) -> None:
     rng, count, risk = np.random.default_rng(1), 4000, 0.05
     above = below = 0
     for _ in range(count):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from synthetic import constant, draws, evidence, grid, result, study
 
-from belated.claims import Evidence
-from belated.claims.evidence import in_words
-from belated.claims.order import Below, Ratio
 from belated.errors import ConfigurationError
+from belated.studies.claims import Evidence
+from belated.studies.claims.evidence import in_words
+from belated.studies.claims.order import Below, Ratio
 
 ALL = grid(lambda delay, arms: {"A": delay + arms, "B": -delay - arms}, delay=(0, 10, 20), arms=(2, 5))
 

@@ -13,14 +13,14 @@ import scipy.stats as ss
 from synthetic import HORIZON, PROBLEM, Numbers, claim, evidence, result, study
 
 from belated import Result
-from belated.claims import TESTS, Evidence, Status, Test
-from belated.claims.change import Crosses, Falls, Increase, Rises, Steady
-from belated.claims.counts import Alike, Eliminates, Even
-from belated.claims.course import Flat, FlatStretches, SameSlope, Straight
-from belated.claims.order import Below, Best, NoneBelow, Ratio
-from belated.claims.shape import Peak, PeakMovesRight, Slope
-from belated.claims.theorems import Bounded, Level
 from belated.policies import SuccessiveElimination
+from belated.studies.claims import TESTS, ClaimTest, Evidence, Status
+from belated.studies.claims.arms import Alike, Eliminates, Even
+from belated.studies.claims.curves import Flat, FlatStretches, SameSlope, Straight
+from belated.studies.claims.order import Below, Best, NoneBelow, Ratio
+from belated.studies.claims.peaks import Peak, PeakMovesRight, Slope
+from belated.studies.claims.theorems import Bounded, Level
+from belated.studies.claims.trends import Crosses, Falls, Increase, Rises, Steady
 from belated.theory import successive_elimination
 
 RISK, COUNT, RUNS, MANY = 0.1, 2000, 40, 400
@@ -124,7 +124,7 @@ def bounds(rng: np.random.Generator) -> Evidence:
 
 D = range(4)
 GAPS = tuple(j / 10 for j in range(1, 7))
-CASES: list[tuple[str, Test, Draw]] = [
+CASES: list[tuple[str, ClaimTest, Draw]] = [
     ("below", Below("A", "B"), around(lambda: {"A": 1, "B": 1})),
     ("below", Below("A", "B", 0.5), around(lambda d: {"A": 1, "B": 2}, d=D)),
     ("best", Best("A"), around(lambda: {"A": 1, "B": 1, "C": 1, "D": 1})),
@@ -172,7 +172,7 @@ def test_every_kind_with_chance_is_tried() -> None:
 
 
 @pytest.mark.parametrize(("name", "test", "draw"), CASES, ids=[f"{case[0]}-{j}" for j, case in enumerate(CASES)])
-def test_on_the_edge(name: str, test: Test, draw: Draw) -> None:
+def test_on_the_edge(name: str, test: ClaimTest, draw: Draw) -> None:
     rng = np.random.default_rng(7)
     count = FEWER.get(name, COUNT)
     found = Counter(test.judge(draw(rng), RISK).status for _ in range(count))
@@ -181,7 +181,7 @@ def test_on_the_edge(name: str, test: Test, draw: Draw) -> None:
 
 
 @pytest.mark.parametrize(("test", "draw"), [case[1:] for case in CASES if case[0] in ("ratio", "slope", "straight")])
-def test_one_comparison_spends_the_whole_risk(test: Test, draw: Draw) -> None:
+def test_one_comparison_spends_the_whole_risk(test: ClaimTest, draw: Draw) -> None:
     """Wider intervals than that would take more runs than needed."""
     rng = np.random.default_rng(8)
     found = Counter(test.judge(draw(rng), RISK).status for _ in range(COUNT))
@@ -189,7 +189,7 @@ def test_one_comparison_spends_the_whole_risk(test: Test, draw: Draw) -> None:
 
 
 @pytest.mark.parametrize(("test", "draw"), [case[1:] for case in CASES if case[0] in ("flat", "alike")])
-def test_half_of_the_risk_is_for_runs_that_were_not_met(test: Test, draw: Draw) -> None:
+def test_half_of_the_risk_is_for_runs_that_were_not_met(test: ClaimTest, draw: Draw) -> None:
     """The other half is spent, as far as there are enough runs."""
     rng = np.random.default_rng(8)
     found = Counter(test.judge(draw(rng), RISK).status for _ in range(COUNT))
@@ -227,7 +227,7 @@ def grown(rng: np.random.Generator, most: int, d: int = 1) -> Callable[[int], Ev
 @pytest.mark.parametrize("cells", [1, 3])
 def test_looking_often_does_not_help(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A claim is judged with 10, 40, 160 and 640 runs, until it is decided; more often than from 400 on."""
-    monkeypatch.setattr("belated.study.ENOUGH", 10)
+    monkeypatch.setattr("belated.studies.study.ENOUGH", 10)
     looks = study(runs=10, most=640).looks()
     assert looks == [10, 40, 160, 640]
     rng, count, below = np.random.default_rng(10), 1000, claim(Below("A", "B"), confidence=0.8)

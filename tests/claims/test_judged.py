@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import draws
 
-from belated.claims import Finding, Judged, Status
-from belated.claims.estimate import Known, mean
-from belated.claims.judged import Comparison, all_of, compared, every, some
 from belated.errors import ConfigurationError
+from belated.studies.claims import Finding, Status, Verdict
+from belated.studies.claims.estimate import Exact, mean
+from belated.studies.claims.verdict import Comparison, all_hold, all_of, any_holds, compared
 from strategies import examples
 
 INF = math.inf
@@ -72,7 +72,7 @@ def test_a_comparison(interval: tuple[float, float], allowed: tuple[float, float
 
 
 def test_no_number_is_undecided() -> None:
-    assert compared(Comparison("", Known(math.nan), high=1.0), 0.1).status is UNDECIDED
+    assert compared(Comparison("", Exact(math.nan), high=1.0), 0.1).status is UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -108,15 +108,15 @@ def test_all_of() -> None:
     ],
 )
 def test_every_and_some(intervals: list[tuple[float, float]], for_every: Status, for_some: Status) -> None:
-    for judge, status in ((every, for_every), (some, for_some)):
+    for judge, status in ((all_hold, for_every), (any_holds, for_some)):
         for order in (intervals, intervals[::-1]):
             found = judge(below_one(*order), 0.1, "a note")
             assert (found.status, found.note) == (status, "a note")
-            kept = [ends for ends in order if ends == IN] if judge is some and status is HOLDS else order
+            kept = [ends for ends in order if ends == IN] if judge is any_holds and status is HOLDS else order
             assert [finding.interval for finding in found.findings] == kept
 
 
-@pytest.mark.parametrize("judge", [every, some])
+@pytest.mark.parametrize("judge", [all_hold, any_holds])
 def test_nothing_to_compare_is_an_error(judge: Any) -> None:
     with pytest.raises(ConfigurationError, match="nothing to compare"):
         judge([], 0.1)
@@ -125,12 +125,12 @@ def test_nothing_to_compare_is_an_error(judge: Any) -> None:
 
 
 def test_where_one_is_enough_the_closest_call_is_among_those_that_hold() -> None:
-    found = some(below_one(OUT, (0.5, 0.9), ACROSS, IN), 0.1)
+    found = any_holds(below_one(OUT, (0.5, 0.9), ACROSS, IN), 0.1)
     assert [finding.what for finding in found.findings] == ["number 1", "number 3"]
     assert found.deciding.what == "number 1"
 
 
-@pytest.mark.parametrize("judge", [every, some])
+@pytest.mark.parametrize("judge", [all_hold, any_holds])
 @pytest.mark.parametrize(("count", "among"), [(1, 1), (4, 1), (1, 3), (5, 7)])
 def test_the_risk_is_shared(judge: Any, count: int, among: int) -> None:
     comparisons = below_one(*[IN] * count)
@@ -142,8 +142,8 @@ def test_the_risk_is_shared(judge: Any, count: int, among: int) -> None:
 
 def test_what_is_shared_is_wider() -> None:
     x = draws(1.0)
-    alone = every([Comparison("", mean(x), low=0.0)], 0.01).findings[0].interval
-    shared = every([Comparison("", mean(x), low=0.0)] * 5, 0.01).findings[0].interval
+    alone = all_hold([Comparison("", mean(x), low=0.0)], 0.01).findings[0].interval
+    shared = all_hold([Comparison("", mean(x), low=0.0)] * 5, 0.01).findings[0].interval
     assert shared == mean(x).interval(0.002)
     assert shared[0] < alone[0] < alone[1] < shared[1]
 
@@ -158,16 +158,16 @@ def finding(interval: tuple[float, float], status: Status, allowed: tuple[float,
 def test_the_first_that_fails_or_is_undecided_decides() -> None:
     statuses = [HOLDS, UNDECIDED, FAILS, UNDECIDED, FAILS]
     findings = tuple(finding((j, j + 1.0), status) for j, status in enumerate(statuses))
-    assert Judged(FAILS, findings).deciding is findings[2]
-    assert Judged(UNDECIDED, findings).deciding is findings[1]
-    assert Judged(HOLDS, findings).deciding is findings[0]
+    assert Verdict(FAILS, findings).deciding is findings[2]
+    assert Verdict(UNDECIDED, findings).deciding is findings[1]
+    assert Verdict(HOLDS, findings).deciding is findings[0]
 
 
 def test_where_all_hold_the_closest_call_decides() -> None:
     """In widths of the interval: 0.1 from 1 is close for an interval of 0.2, and far for one of 0.01."""
     far, close, narrow = ((0.4, 0.5), (0.7, 0.9), (0.89, 0.9))
     findings = tuple(finding(ends, HOLDS) for ends in (far, close, narrow))
-    assert Judged(HOLDS, findings).deciding is findings[1]
+    assert Verdict(HOLDS, findings).deciding is findings[1]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_the_margin_of_a_point_at_0_is_a_number(room: float, more: float) -> Non
 
 
 def test_the_closest_call_among_points_at_0() -> None:
-    found = every([Comparison(f"{high:g}", Known(0.0), high=high) for high in (3.0, 1.0, 2.0)], 0.1)
+    found = all_hold([Comparison(f"{high:g}", Exact(0.0), high=high) for high in (3.0, 1.0, 2.0)], 0.1)
     assert (found.status, found.deciding.what) == (HOLDS, "1")
 
 
@@ -220,11 +220,11 @@ def test_the_margins_of_points_are_numbers_in_order(point: float, other: float, 
 
 
 def test_a_point_is_further_from_the_end_than_an_interval() -> None:
-    found = every(
-        [Comparison("point", Known(0.5), high=1.0), Comparison("close", Known(0.9), high=1.0), *below_one(IN)], 0.1
+    found = all_hold(
+        [Comparison("point", Exact(0.5), high=1.0), Comparison("close", Exact(0.9), high=1.0), *below_one(IN)], 0.1
     )
     assert found.deciding.what == "number 0"
     assert (
-        every([Comparison("far", Known(0.5), high=1.0), Comparison("close", Known(0.9), high=1.0)], 0.1).deciding
+        all_hold([Comparison("far", Exact(0.5), high=1.0), Comparison("close", Exact(0.9), high=1.0)], 0.1).deciding
         == (found.findings[1])
     )

@@ -8,7 +8,7 @@ from synthetic import claim
 from trials import ORDER, SHAPE, Trial
 
 from belated import Result
-from belated.claims import TESTS, Evidence, Status, Test
+from belated.studies.claims import TESTS, ClaimTest, Evidence, Status
 
 TRIALS = [*ORDER, *SHAPE, *COURSE, *COUNTS, *THEOREMS]
 RISK = 0.001
@@ -105,6 +105,6 @@ def first_run(result: Result) -> Result:
 def test_a_kind_is_a_frozen_dataclass() -> None:
     """Its fields are the keys of a claim in a file."""
     for cls in TESTS.values():
-        assert issubclass(cls, Test)
+        assert issubclass(cls, ClaimTest)
         assert cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
         assert cls.__doc__

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import Numbers
 
-from belated.claims import Status
-from belated.claims.estimate import Limited, Share, mean
-from belated.claims.judged import Comparison, compared
+from belated.studies.claims import Status
+from belated.studies.claims.estimate import BoundedMean, Proportion, mean
+from belated.studies.claims.verdict import Comparison, compared
 from strategies import examples
 
 RISKS = st.floats(1e-9, 0.5)
@@ -22,9 +22,9 @@ ENDS = [(0.0, 1.0), (-1.0, 1.0), (2.0, 10.0)]
 each_range = pytest.mark.parametrize(("least", "most"), ENDS)
 
 
-def two(hits: int, count: int, value: float = 1.0) -> Limited:
+def two(hits: int, count: int, value: float = 1.0) -> BoundedMean:
     """So many runs with this value, and the others with 0."""
-    return Limited(np.repeat([value, 0.0], [hits, count - hits]))
+    return BoundedMean(np.repeat([value, 0.0], [hits, count - hits]))
 
 
 @each_range
@@ -33,8 +33,8 @@ def two(hits: int, count: int, value: float = 1.0) -> Limited:
 def test_the_interval(least: float, most: float, x: Numbers, risk: float) -> None:
     """Half of the risk is for the mean of such runs as were met, half for others; never beyond the ends."""
     x = least + (most - least) * x
-    low, high = Limited(x, least, most).interval(risk)
-    value = Limited(x, least, most).value
+    low, high = BoundedMean(x, least, most).interval(risk)
+    value = BoundedMean(x, least, most).value
     assert value == x.mean()
     assert least <= low <= value <= high <= most
     met = mean(x).interval(risk / 2)
@@ -44,35 +44,37 @@ def test_the_interval(least: float, most: float, x: Numbers, risk: float) -> Non
 
 
 def test_the_ends_are_0_and_1_unless_others_are_given() -> None:
-    assert Limited(np.array([0.5, 0.25])).interval(0.1) == Limited(np.array([0.5, 0.25]), 0.0, 1.0).interval(0.1)
+    assert BoundedMean(np.array([0.5, 0.25])).interval(0.1) == BoundedMean(np.array([0.5, 0.25]), 0.0, 1.0).interval(
+        0.1
+    )
 
 
 @each_range
 @given(SHARES, RISKS)
 def test_units_do_not_matter(least: float, most: float, x: Numbers, risk: float) -> None:
-    low, high = (least + (most - least) * end for end in Limited(x).interval(risk))
-    found = Limited(least + (most - least) * x, least, most).interval(risk)
+    low, high = (least + (most - least) * end for end in BoundedMean(x).interval(risk))
+    found = BoundedMean(least + (most - least) * x, least, most).interval(risk)
     assert found == pytest.approx((low, high), abs=1e-9 * (most - least))
 
 
 @given(SHARES, RISKS)
 def test_the_share_of_the_rest_is_mirrored(x: Numbers, risk: float) -> None:
-    low, high = Limited(x).interval(risk)
-    assert Limited(1.0 - x).interval(risk) == pytest.approx((1.0 - high, 1.0 - low))
-    assert Limited(-x, -1.0, 0.0).interval(risk) == pytest.approx((-high, -low))
+    low, high = BoundedMean(x).interval(risk)
+    assert BoundedMean(1.0 - x).interval(risk) == pytest.approx((1.0 - high, 1.0 - low))
+    assert BoundedMean(-x, -1.0, 0.0).interval(risk) == pytest.approx((-high, -low))
 
 
 @each_range
 @given(SHARES, RISKS, st.floats(1.01, 100.0))
 def test_less_risk_is_a_wider_interval(least: float, most: float, x: Numbers, risk: float, times: float) -> None:
-    found = Limited(least + (most - least) * x, least, most)
+    found = BoundedMean(least + (most - least) * x, least, most)
     (low, high), (lower, higher) = found.interval(risk), found.interval(risk / times)
     assert lower <= low <= high <= higher
 
 
 @each_range
 def test_one_run_says_nothing(least: float, most: float) -> None:
-    assert Limited(np.array([least + 0.3]), least, most).interval(0.1) == (least, most)
+    assert BoundedMean(np.array([least + 0.3]), least, most).interval(0.1) == (least, most)
 
 
 # ---- runs that are all alike, or nearly ----
@@ -85,7 +87,7 @@ def test_runs_that_are_all_alike(least: float, most: float, value: float, risk: 
     is more than half of the risk, the mean is covered."""
     count, wide = 100, most - least
     value = least + wide * value
-    low, high = Limited(np.full(count, value), least, most).interval(risk)
+    low, high = BoundedMean(np.full(count, value), least, most).interval(risk)
     for share in np.linspace(0.0, 0.2, 201):
         if (1.0 - share) ** count > risk / 2:
             assert low <= (1.0 - share) * value + share * least + 1e-12
@@ -100,7 +102,7 @@ def test_runs_that_are_nearly_alike(spread: float, end: float) -> None:
     """A little spread says no more about runs that were not met than none at all."""
     count, risk = 400, 0.001
     x = 0.5 + spread * np.resize([1.0, -1.0], count)
-    low, high = Limited(x).interval(risk)
+    low, high = BoundedMean(x).interval(risk)
     share = 1.0 - (risk / 2) ** (1 / count)
     unmet = (1.0 - 0.999 * share) * 0.5 + 0.999 * share * end
     assert low < unmet < high
@@ -114,7 +116,7 @@ def test_no_hits_are_as_those_of_an_exact_interval(count: int, risk: float) -> N
     found = ss.binomtest(0, count).proportion_ci(1.0 - risk, "exact")
     assert two(0, count).interval(risk) == (0.0, pytest.approx(found.high))
     assert two(count, count).interval(risk) == (pytest.approx(1.0 - found.high), 1.0)
-    assert two(0, count).interval(risk) == pytest.approx(Share(0, count).interval(risk))
+    assert two(0, count).interval(risk) == pytest.approx(Proportion(0, count).interval(risk))
 
 
 # ---- coverage ----
@@ -152,7 +154,7 @@ def test_of_differences(count: int, risk: float) -> None:
     """Most runs are 0, some -1, some 1; the probability of all numbers of them is known."""
     lower, upper = (side.ravel() for side in np.mgrid[: count // 2 + 1, : count // 2 + 1])
     runs = [np.repeat([-1.0, 1.0, 0.0], [a, b, count - a - b]) for a, b in zip(lower, upper, strict=True)]
-    ends = np.array([Limited(x, -1.0, 1.0).interval(risk) for x in runs])
+    ends = np.array([BoundedMean(x, -1.0, 1.0).interval(risk) for x in runs])
     for p, q in ((0.01, 0.0), (0.0, 0.05), (0.02, 0.1), (0.1, 0.1), (0.001, 0.2)):
         missed = (ends[:, 0] > q - p + 1e-12) | (ends[:, 1] < q - p - 1e-12)
         numbers = np.stack([lower, upper, count - lower - upper], axis=1)[missed]
@@ -172,7 +174,7 @@ def test_student_s_interval_would_not_do() -> None:
 @pytest.mark.parametrize(("a", "b"), [(2.0, 5.0), (0.5, 0.5), (0.3, 3.0), (3.0, 0.3)])
 def test_shares_of_all_sizes(a: float, b: float) -> None:
     rng, count, risk = np.random.default_rng(1), 2000, 0.01
-    ends = np.array([Limited(rng.beta(a, b, 100)).interval(risk) for _ in range(count)])
+    ends = np.array([BoundedMean(rng.beta(a, b, 100)).interval(risk) for _ in range(count)])
     missed = (ends[:, 0] > a / (a + b)) | (ends[:, 1] < a / (a + b))
     assert missed.sum() <= ss.binom.ppf(1 - 1e-4, count, risk)
     assert not math.isclose(ends[0, 0], ends[0, 1])

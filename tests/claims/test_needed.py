@@ -11,10 +11,10 @@ from synthetic import Numbers, draws, evidence, result
 from test_judged import FAILS, HOLDS, IN, INF, OUT, UNDECIDED, Ranged, below_one, finding
 
 from belated import Result
-from belated.claims import Evidence, Finding, Judged, Status
-from belated.claims.estimate import Share, mean
-from belated.claims.judged import Comparison, compared, every, every_of, some
-from belated.claims.theorems import Level
+from belated.studies.claims import Evidence, Finding, Status, Verdict
+from belated.studies.claims.estimate import Proportion, mean
+from belated.studies.claims.theorems import Level
+from belated.studies.claims.verdict import Comparison, all_hold, all_hold_of, any_holds, compared
 from strategies import examples
 
 # ---- one finding ----
@@ -85,20 +85,20 @@ def test_the_slowest_of_all_and_the_fastest_of_some(
 ) -> None:
     """Of all, the fastest of those that would fail, if there are such."""
     for order in (needs, needs[::-1]):
-        assert every(with_needs(*order), 0.1).needed == pytest.approx(for_every)
-        assert some(with_needs(*order), 0.1).needed == pytest.approx(for_some)
+        assert all_hold(with_needs(*order), 0.1).needed == pytest.approx(for_every)
+        assert any_holds(with_needs(*order), 0.1).needed == pytest.approx(for_some)
 
 
 def test_an_estimate_on_an_end_says_nothing_of_when_it_is_decided() -> None:
     on_the_end = Comparison("", Ranged(0.0, 2.0), high=1.0)
-    assert every([on_the_end, *with_needs(4.0)], 0.1).needed == INF
-    assert every([on_the_end, *with_needs(-4.0)], 0.1).needed == pytest.approx(4.0)
+    assert all_hold([on_the_end, *with_needs(4.0)], 0.1).needed == INF
+    assert all_hold([on_the_end, *with_needs(-4.0)], 0.1).needed == pytest.approx(4.0)
 
 
 def test_a_finding_without_end_among_others() -> None:
     comparisons = [*with_needs(4.0), Comparison("", mean(draws(1.0)), high=1.0)]
-    assert every(comparisons, 0.1).needed > 1e20
-    assert some(comparisons, 0.1).needed == pytest.approx(4.0)
+    assert all_hold(comparisons, 0.1).needed > 1e20
+    assert any_holds(comparisons, 0.1).needed == pytest.approx(4.0)
 
 
 @pytest.mark.parametrize("allowed", [(0.8, INF), (-INF, 0.8), (0.5, 1.3), (1.2, 3.0)])
@@ -119,7 +119,7 @@ def test_so_many_runs_decide_if_the_estimate_is_right(allowed: tuple[float, floa
 )
 def test_an_undecided_finding_needs_more_runs(share: tuple[int, int], low: float, high: float) -> None:
     assume(low < high)
-    found = compared(Comparison("", Share(*share), low, high), 0.01)
+    found = compared(Comparison("", Proportion(*share), low, high), 0.01)
     assert (found.needed >= 1.0) if found.status is UNDECIDED else (found.needed == 1.0)
     assert (found.margin > 0.0) == (found.status is HOLDS)
 
@@ -127,10 +127,10 @@ def test_an_undecided_finding_needs_more_runs(share: tuple[int, int], low: float
 # ---- several verdicts ----
 
 
-def verdict(status: Status, needed: float = 1.0, count: int = 2) -> Judged:
+def verdict(status: Status, needed: float = 1.0, count: int = 2) -> Verdict:
     """One with so many findings."""
     ends = {HOLDS: IN, FAILS: OUT, UNDECIDED: (0.5, 1.5)}[status]
-    return Judged(status, tuple(finding(ends, status) for _ in range(count)), "a note", needed)
+    return Verdict(status, tuple(finding(ends, status) for _ in range(count)), "a note", needed)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def verdict(status: Status, needed: float = 1.0, count: int = 2) -> Judged:
 def test_every_verdict_must_hold(statuses: tuple[Status, ...], status: Status) -> None:
     """Shown are the findings of those that decide, in order."""
     given = [verdict(one, count=place + 1) for place, one in enumerate(statuses)]
-    found = every_of(given)
+    found = all_hold_of(given)
     assert found.status is status
     assert found.findings == tuple(f for one in given if one.status is status for f in one.findings)
     assert found.deciding.status is status
@@ -162,7 +162,7 @@ def test_every_verdict_must_hold(statuses: tuple[Status, ...], status: Status) -
     ],
 )
 def test_the_slowest_of_the_verdicts_that_decide(given: list[tuple[Status, float]], needed: float) -> None:
-    assert every_of([verdict(*one) for one in given]).needed == needed
+    assert all_hold_of([verdict(*one) for one in given]).needed == needed
 
 
 # ---- a level that is enough at one value ----

@@ -9,18 +9,18 @@ from more_trials import bounded, course, evenly_pulled, gone, pulled, tabled
 from synthetic import PROBLEM, constant, evidence, grid, result
 from trials import square, steps, three, top
 
-from belated.claims import Status, Test
-from belated.claims.change import Crosses, Falls, Increase, Rises
-from belated.claims.counts import Alike, Eliminates, Even
-from belated.claims.course import Flat, Straight
-from belated.claims.order import Below, Best, NoneBelow, Ratio
-from belated.claims.shape import Peak, PeakMovesRight, Slope
-from belated.claims.theorems import Bounded, Level, Tabled
 from belated.delays import ByReward, DelayLaw, Fixed, Never, PacketLoss, Pareto
 from belated.errors import ConfigurationError
 from belated.policies import SuccessiveElimination
 from belated.problem import Problem
 from belated.rewards import Bernoulli
+from belated.studies.claims import ClaimTest, Status
+from belated.studies.claims.arms import Alike, Eliminates, Even
+from belated.studies.claims.curves import Flat, Straight
+from belated.studies.claims.order import Below, Best, NoneBelow, Ratio
+from belated.studies.claims.peaks import Peak, PeakMovesRight, Slope
+from belated.studies.claims.theorems import Bounded, Level, Tabled
+from belated.studies.claims.trends import Crosses, Falls, Increase, Rises
 
 RISK = 0.001
 
@@ -98,9 +98,9 @@ def test_where_the_peak_is() -> None:
             "134.5 against 234.5",
         ),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Test) else "",
+    ids=lambda value: type(value).__name__ if isinstance(value, ClaimTest) else "",
 )
-def test_a_finding_says_what_and_how_much(test: Test, shown: object, what: str, note: str) -> None:
+def test_a_finding_says_what_and_how_much(test: ClaimTest, shown: object, what: str, note: str) -> None:
     found = test.judge(shown, RISK).findings[0]  # type: ignore[arg-type]
     assert (found.what, found.note) == (what, note)
 
@@ -188,7 +188,7 @@ def test_a_ratio_without_ends_allows_any_number(value: float) -> None:
         Flat("C"),
     ],
 )
-def test_a_policy_that_is_not_there(test: Test) -> None:
+def test_a_policy_that_is_not_there(test: ClaimTest) -> None:
     with pytest.raises(ConfigurationError, match="no policy 'C'"):
         test.judge(steps(1, 2, other=(1, 2)), RISK)
 
@@ -197,6 +197,6 @@ def test_a_policy_that_is_not_there(test: Test) -> None:
     "test",
     [Rises("A", "gap"), Falls("A", "gap", 0), Slope("A", "gap", 0, 1), Level(average="gap"), Level(largest="gap")],
 )
-def test_an_axis_that_is_not_there(test: Test) -> None:
+def test_an_axis_that_is_not_there(test: ClaimTest) -> None:
     with pytest.raises(ConfigurationError, match="no axis 'gap'"):
         test.judge(steps(1, 2), RISK)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from belated.claims import TESTS
-from belated.domains import parameters_of
 from belated.errors import ConfigurationError
-from belated.experiments.fields import made_by_kind
+from belated.studies.claims import TESTS
+from belated.studies.experiments.fields import from_table_by_kind
+from belated.validation import fields_of
 
 POSITIVE, COUNT = "a number > 0", "a whole number >= 1"
 GIVEN: dict[str, dict[str, Any]] = {
@@ -49,7 +49,7 @@ OTHERS: dict[str, list[Any]] = {
 
 
 def read(kind: str, **changed: Any) -> Any:
-    return made_by_kind(TESTS, {"kind": kind, **GIVEN[kind], **changed}, "claim.test")
+    return from_table_by_kind(TESTS, {"kind": kind, **GIVEN[kind], **changed}, "claim.test")
 
 
 def test_every_number_with_a_domain_is_tried() -> None:
@@ -57,7 +57,7 @@ def test_every_number_with_a_domain_is_tried() -> None:
     found = {
         (name, parameter.name, parameter.domain.describe())
         for name, cls in TESTS.items()
-        for parameter in parameters_of(cls)
+        for parameter in fields_of(cls)
         if parameter.domain is not None
     }
     assert found == set(DOMAINS)
@@ -67,7 +67,7 @@ def test_numbers_of_one_name_have_one_domain() -> None:
     """A factor, a width, a unit is positive in every kind that has one."""
     named = {name: domain for _, name, domain in DOMAINS}
     for cls in TESTS.values():
-        for parameter in parameters_of(cls):
+        for parameter in fields_of(cls):
             if parameter.name in named and not isinstance(parameter.default, bool):
                 assert parameter.domain is not None
                 assert parameter.domain.describe() == named[parameter.name]
@@ -94,7 +94,7 @@ def test_what_is_inside_is_taken(kind: str, name: str, domain: str) -> None:
 
 def test_a_default_is_inside_of_its_domain() -> None:
     for cls in TESTS.values():
-        for parameter in parameters_of(cls):
+        for parameter in fields_of(cls):
             if parameter.domain is not None and not parameter.required:
                 assert parameter.domain.check("", parameter.name, parameter.default) == parameter.default
 

@@ -10,11 +10,11 @@ import scipy.stats as ss
 from synthetic import RUNS, Numbers, draws, evidence, result
 
 from belated import Result
-from belated.claims import Evidence, Status, Test
-from belated.claims.change import Crosses, Falls, Rises, Steady
-from belated.claims.order import Below, Best, NoneBelow
-from belated.claims.shape import Peak, PeakMovesRight
-from belated.claims.theorems import Level
+from belated.studies.claims import ClaimTest, Evidence, Status
+from belated.studies.claims.order import Below, Best, NoneBelow
+from belated.studies.claims.peaks import Peak, PeakMovesRight
+from belated.studies.claims.theorems import Level
+from belated.studies.claims.trends import Crosses, Falls, Rises, Steady
 
 RISK = 0.001
 GAPS = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -90,9 +90,9 @@ def moving(noisy: Numbers) -> Evidence:
         (Peak("A", "gap", 0.1, 0.1), peak, 4),
         (PeakMovesRight("A", "gap", "tail", 0.0), moving, 2 * 10),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Test) else "",
+    ids=lambda value: type(value).__name__ if isinstance(value, ClaimTest) else "",
 )
-def test_the_risk_is_shared_by(test: Test, shown: Callable[[Numbers], Evidence], comparisons: int) -> None:
+def test_the_risk_is_shared_by(test: ClaimTest, shown: Callable[[Numbers], Evidence], comparisons: int) -> None:
     edge = float(ss.t.ppf(1 - RISK / comparisons / 2, RUNS - 1)) / math.sqrt(RUNS)
     assert test.judge(shown(draws(1.001 * edge)), RISK).status is Status.HOLDS
     assert test.judge(shown(draws(0.999 * edge)), RISK).status is Status.UNDECIDED

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import Numbers, draws
 
-from belated.claims.estimate import Smooth, log_slope, mean, ratio
+from belated.studies.claims.estimate import DeltaMethod, log_slope, mean, ratio
 from strategies import examples
 
 RISKS = st.floats(1e-6, 0.5)
@@ -143,7 +143,7 @@ def test_skewed_numbers_are_missed_as_rarely_as_the_risk_says(
 def test_a_ratio_of_skewed_numbers_is_covered() -> None:
     rng, count, risk = np.random.default_rng(2), 4000, 0.01
 
-    def drawn() -> Smooth:
+    def drawn() -> DeltaMethod:
         common = rng.exponential(size=100)
         return ratio(common + rng.exponential(size=100), 1.0 + rng.random(100))
 

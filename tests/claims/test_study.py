@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from synthetic import study
 
 from belated.errors import ConfigurationError
-from belated.study import ENOUGH, Axis
+from belated.studies.study import ENOUGH, Axis
 
 STUDY = study(delay=(0, 200), law=("fixed", "Pareto"), c=(0.5, 1.0))
 

@@ -9,13 +9,13 @@ import pytest
 from synthetic import PROBLEM, study
 from test_check import ARMS, FAMILY, LINE
 
-from belated.claims.counts import known_arm
-from belated.claims.course import evenly
-from belated.claims.order import others
-from belated.claims.support import joined, numbers, several
-from belated.claims.theorems import one_problem, proven
 from belated.errors import ConfigurationError
 from belated.policies import UCB, SuccessiveElimination
+from belated.studies.claims._checks import joined, numbers, several
+from belated.studies.claims.arms import known_arm
+from belated.studies.claims.curves import evenly
+from belated.studies.claims.order import others
+from belated.studies.claims.theorems import one_problem, proven
 
 
 @pytest.mark.parametrize(("values", "found"), [((3, 1), [3.0, 1.0]), ((0.5,), [0.5]), ((0, -1, 2.5), [0.0, -1.0, 2.5])])

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from synthetic import constant, grid
 
-from belated.claims import Evidence, Test
-from belated.claims.change import Crosses, Falls, Increase, Rises, Steady
-from belated.claims.order import Below, Best, NoneBelow, Ratio
-from belated.claims.shape import Peak, PeakMovesRight, Slope
+from belated.studies.claims import ClaimTest, Evidence
+from belated.studies.claims.order import Below, Best, NoneBelow, Ratio
+from belated.studies.claims.peaks import Peak, PeakMovesRight, Slope
+from belated.studies.claims.trends import Crosses, Falls, Increase, Rises, Steady
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Trial:
     """One test before three kinds of evidence. The numbers are those of its findings where it holds."""
 
     kind: str
-    test: Test
+    test: ClaimTest
     numbers: tuple[float, ...]
     holds: Evidence
     fails: Evidence

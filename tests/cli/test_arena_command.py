@@ -12,13 +12,13 @@ import pandas
 import pytest
 
 from belated import simulate
-from belated.arena import Scores, entrants, play
-from belated.arena import rows as find
-from belated.arena.files import read, to_dict
 from belated.errors import Interrupted
+from belated.studies.arena import Scores, contestants, play
+from belated.studies.arena import scenarios as find
+from belated.studies.arena.files import read, to_dict
 from terminal import Watched
 
-MODULE: Any = sys.modules["belated.arena.play"]
+MODULE: Any = sys.modules["belated.studies.arena.play"]
 FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
 ROWS = "fixed-0,fixed-50,bias-1000,one-never,conversions-without-deadline"
 OWN = """\
@@ -64,7 +64,7 @@ def test_the_files_hold_what_the_arena_gives(call: Callable[..., Any]) -> None:
     result = call("arena", *given)
     assert result.exit_code == 0, result.output
     scores = made("made")
-    direct = play(find(["fixed-0", "bias-1000"]), entrants(["UCB", "SE"]), runs=2, seed=7)
+    direct = play(find(["fixed-0", "bias-1000"]), contestants(["UCB", "SE"]), runs=2, seed=7)
     assert to_dict(scores) == to_dict(direct)
     assert f"wrote made: {', '.join(FILES)}" in result.stdout
     assert "4 runs of each policy in " in " ".join(result.stdout.split())
@@ -161,7 +161,7 @@ def test_a_policy_in_the_current_folder_enters(call: Callable[..., Any], tmp_pat
     assert list(standings(result.stdout)) == made().ranked()
     assert call("arena", "--rows", "fixed-0", "--policy", own, "--runs", 2, "-q").exit_code == 0
     assert made().labels[-1] == "Mine"
-    assert len(made().labels) == len(entrants()) + 1
+    assert len(made().labels) == len(contestants()) + 1
 
 
 @pytest.mark.usefixtures("short", "path")
@@ -240,9 +240,9 @@ def test_help_tells_what_is_written(call: Callable[..., Any]) -> None:
     assert "out/arena" in result.output
     from rich.text import Text
 
-    from belated.cli import helps
+    from belated.cli import help_text
 
-    assert max(map(len, Text.from_markup(helps.ARENA).plain.splitlines())) <= 78
+    assert max(map(len, Text.from_markup(help_text.ARENA).plain.splitlines())) <= 78
     for line in re.findall(r"^ +belated arena (.*?)(?:  .*)?$", result.output, re.MULTILINE):
         assert all(f"{word} " in result.output for word in line.split() if word.startswith("--")), line
 

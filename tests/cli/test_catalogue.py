@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from belated.cli.catalogue import written
-from belated.delays.base import DELAYS
-from belated.domains import parameters_of
-from belated.forms.base import POLICIES
-from belated.rewards.base import REWARDS
-from belated.spec import read_delay, read_policy, read_reward
+from belated.delays._base import DELAYS
+from belated.policies._base.policy import POLICIES
+from belated.rewards._base import REWARDS
+from belated.specs import read_delay, read_policy, read_reward
+from belated.validation import fields_of
 
 LAWS = [("rewards", name, cls) for name, cls in REWARDS.items()] + [("delays", n, c) for n, c in DELAYS.items()]
 IN_FILES = {"FromScipy": {"distribution"}, "Mixture": {"parts"}, "ByReward": {"laws", "cells"}}
@@ -34,7 +34,7 @@ def test_policies_tells_all_there_is(call: Callable[..., Any]) -> None:
         shown = block(text, cls.label)
         assert name in shown
         assert cls.formula in squeezed(shown.replace(name, "") if name != cls.label else shown)
-        for parameter in parameters_of(cls):
+        for parameter in fields_of(cls):
             assert parameter.name in shown + everyone
     assert "alpha a number > 0" in squeezed(block(text, "PatientBandits"))
     assert "delta a number in (0, 1] default 0.05" in squeezed(block(text, "UCB"))
@@ -47,7 +47,7 @@ def test_laws_tells_all_there_is(call: Callable[..., Any]) -> None:
         for name, cls in registry.items():
             shown = block(part, name)
             assert cls.formula in squeezed(shown)
-            for parameter in IN_FILES.get(name) or {one.name for one in parameters_of(cls)}:
+            for parameter in IN_FILES.get(name) or {one.name for one in fields_of(cls)}:
                 assert re.search(rf"\b{parameter}\b", shown)
     assert "scale a number > 0 default 1" in squeezed(block(delays, "Pareto"))
     assert "no parameters" in block(delays, "Never")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from belated.config import read_experiment
+from belated.studies.config import read_experiment
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 

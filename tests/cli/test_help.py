@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from belated import __version__
-from belated.cli import helps
-from belated.config import KEYS, read_experiment, read_sweep
+from belated.cli import help_text
+from belated.studies.config import KEYS, read_experiment, read_sweep
 
 COMMANDS = ("policies", "laws", "simulate", "sweep", "plot")
 
@@ -37,7 +37,9 @@ def test_help_fits_a_terminal_of_80_columns(call: Callable[..., Any], arguments:
     assert "[/" not in result.output
 
 
-@pytest.mark.parametrize("text", [helps.APP, helps.SIMULATE, helps.SWEEP, helps.POLICIES, helps.LAWS, helps.PLOT])
+@pytest.mark.parametrize(
+    "text", [help_text.APP, help_text.SIMULATE, help_text.SWEEP, help_text.POLICIES, help_text.LAWS, help_text.PLOT]
+)
 def test_no_line_of_a_help_text_is_broken(text: str) -> None:
     from rich.text import Text
 
@@ -46,8 +48,8 @@ def test_no_line_of_a_help_text_is_broken(text: str) -> None:
 
 def test_help_shows_the_examples_as_they_are(call: Callable[..., Any]) -> None:
     for command, texts in {
-        "simulate": (helps.MINIMAL, helps.COMPLETE, helps.SHORTER),
-        "sweep": (helps.SWEPT,),
+        "simulate": (help_text.MINIMAL, help_text.COMPLETE, help_text.SHORTER),
+        "sweep": (help_text.SWEPT,),
     }.items():
         shown = [line.strip() for line in call(command, "--help").output.splitlines()]
         for text in texts:
@@ -61,15 +63,15 @@ def test_help_tells_every_key_of_a_file(call: Callable[..., Any]) -> None:
 
 
 def test_the_examples_of_the_help_can_be_played(call: Callable[..., Any], tmp_path: Path) -> None:
-    for text in (helps.MINIMAL, helps.COMPLETE):
+    for text in (help_text.MINIMAL, help_text.COMPLETE):
         (tmp_path / "first.toml").write_text(text)
         assert call("simulate", "first.toml", "--runs", 2, "--horizon", 300).exit_code == 0
-    (tmp_path / "delays.toml").write_text(helps.SWEPT)
+    (tmp_path / "delays.toml").write_text(help_text.SWEPT)
     assert call("sweep", "delays.toml", "--runs", 2, "--horizon", 300).exit_code == 0
 
 
 def test_the_other_ways_to_write_a_problem_can_be_read(tmp_path: Path) -> None:
-    lines = [line for line in helps.SHORTER.splitlines() if not line.startswith("#")]
+    lines = [line for line in help_text.SHORTER.splitlines() if not line.startswith("#")]
     gapped, alike, *delays, family = lines
     rest = '\n[[policies]]\npolicy = "UCB"\n'
     for rewards in (gapped, "rewards = [{law = 'Bernoulli', mean = 0.5}]"):
@@ -86,7 +88,7 @@ def test_the_other_ways_to_write_a_problem_can_be_read(tmp_path: Path) -> None:
     assert callable(read_experiment(path).problem)
 
 
-@pytest.mark.parametrize(("key", "values"), helps.KEYS_TO_SWEEP)
+@pytest.mark.parametrize(("key", "values"), help_text.KEYS_TO_SWEEP)
 def test_the_keys_of_the_help_can_be_swept(tmp_path: Path, key: str, values: str) -> None:
     if "alpha" in key:
         delays = '[{law = "Pareto", alpha = 1.0}, {law = "Pareto", alpha = 0.2, repeat = 9}]'
@@ -94,7 +96,7 @@ def test_the_keys_of_the_help_can_be_swept(tmp_path: Path, key: str, values: str
         delays = '{law = "Geometric", mean = 200}'
     else:
         delays = '{law = "Fixed", rounds = 200}'
-    text = helps.SWEPT.replace('{law = "Fixed", rounds = 200}', delays).partition("[sweep]")[0]
+    text = help_text.SWEPT.replace('{law = "Fixed", rounds = 200}', delays).partition("[sweep]")[0]
     path = tmp_path / "sweep.toml"
     path.write_text(f'{text}[sweep]\nkey = "{key}"\nvalues = {values.partition("   ")[0]}\n')
     plan = read_sweep(path)

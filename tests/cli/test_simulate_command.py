@@ -14,11 +14,11 @@ import pytest
 
 import belated.cli.output
 from belated import Problem, Result, simulate
-from belated.config import read_experiment
 from belated.delays import Fixed
 from belated.errors import Interrupted
 from belated.policies import UCB, SuccessiveElimination
 from belated.rewards import Bernoulli
+from belated.studies.config import read_experiment
 
 FILES = ["regret.csv", "regret.png", "regret.svg", "result.npz"]
 
@@ -96,7 +96,7 @@ def test_the_best_arm_of_a_family_is_that_of_each_run(call: Callable[..., Any], 
         # a run's regret is its gap times the pulls of the worse arm, so the best arm's pulls follow from the gaps
         worse = 0.0
         for run in range(30):
-            from belated.rng import family_generator
+            from belated.kernel.rng import family_generator
 
             problem = read_experiment(small).problem(family_generator(0, run))  # type: ignore[operator]
             worse += result.final[place, run] / problem.gaps.max()

@@ -11,7 +11,7 @@ import pytest
 
 from belated import Result
 from belated.errors import Interrupted
-from belated.simulate import simulate
+from belated.simulation.simulate import simulate
 
 RESULTS = ["0-rounds=0.npz", "1-rounds=20.npz", "2-rounds=100.npz"]
 

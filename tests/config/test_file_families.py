@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from belated import Problem
-from belated.config import read_experiment
 from belated.errors import ConfigurationError
-from belated.rng import family_generator
-from belated.spec import DeclaredFamily, problem_spec, read_problem
+from belated.kernel.rng import family_generator
+from belated.specs import DeclaredFamily, problem_spec, read_problem
+from belated.studies.config import read_experiment
 from parts import TEXT, D, R
 
 

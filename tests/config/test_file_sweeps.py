@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from belated import Problem
-from belated.config import read_experiment, read_sweep
 from belated.delays import Fixed, Geometric
 from belated.errors import ConfigurationError
 from belated.policies import UCB, SuccessiveElimination
-from belated.spec.paths import placed, steps_of, values_of
+from belated.specs.paths import set_path, steps_of, values_of
+from belated.studies.config import read_experiment, read_sweep
 from parts import TEXT, TWO
 
 # ---- sweeps ----
@@ -82,10 +82,10 @@ def test_no_paths(path: str) -> None:
 def test_a_value_is_placed_in_a_copy() -> None:
     data = {"a": [{"b": 1}, {"b": 2}], "c": {"d": [5, 6]}}
     before = copy.deepcopy(data)
-    assert placed(data, "a[1].b", 9, "key")["a"] == [{"b": 1}, {"b": 9}]
-    assert placed(data, "a.*.b", 9, "key")["a"] == [{"b": 9}, {"b": 9}]
-    assert placed(data, "c.d[0]", 9, "key")["c"] == {"d": [9, 6]}
-    assert placed(data, "c.e", 9, "key")["c"] == {"d": [5, 6], "e": 9}
+    assert set_path(data, "a[1].b", 9, "key")["a"] == [{"b": 1}, {"b": 9}]
+    assert set_path(data, "a.*.b", 9, "key")["a"] == [{"b": 9}, {"b": 9}]
+    assert set_path(data, "c.d[0]", 9, "key")["c"] == {"d": [9, 6]}
+    assert set_path(data, "c.e", 9, "key")["c"] == {"d": [5, 6], "e": 9}
     assert data == before
 
 

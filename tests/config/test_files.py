@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from belated import Problem, config
-from belated.config import read_experiment, read_sweep
+from belated import Problem
 from belated.delays import ByReward, Fixed, FromScipy, Mixture, Never, PacketLoss, Pareto
 from belated.errors import ConfigurationError
 from belated.policies import UCB, PatientBandits, PendingUCB, PrefixUCB, ThompsonSampling
 from belated.rewards import Bernoulli, Beta, Categorical
+from belated.studies import config
+from belated.studies.config import read_experiment, read_sweep
 from parts import TEXT, TWO, D, P, R
 
 # ---- what is read ----

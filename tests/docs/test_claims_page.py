@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pages import ROOT
 
-from belated.experiments import NAMES, load
+from belated.studies.experiments import NAMES, load
 
 PAGE = (
     (ROOT / "docs/claims.md").read_text(encoding="utf-8").replace("\\|", "|").replace("&lt;", "<").replace("&amp;", "&")

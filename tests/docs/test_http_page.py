@@ -15,11 +15,11 @@ import pytest
 from pages import ROOT
 from serving import serving
 
-from belated.service import openapi
-from belated.service.dashboard.contents import Page
-from belated.service.kinds import ALWAYS, GOOD, KEYED, KINDS, REFUSALS, kinds_of
-from belated.service.meanings import FIELDS
-from belated.service.routes import ROUTES
+from belated.service.api import openapi
+from belated.service.api.field_descriptions import FIELDS
+from belated.service.api.problem_types import ALWAYS, GOOD, KEYED, KINDS, REFUSALS, kinds_of
+from belated.service.api.routes import ROUTES
+from belated.service.dashboard.schemas import Page
 
 SCRIPTS = ROOT / "docs" / "scripts"
 

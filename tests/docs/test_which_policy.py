@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from pages import ROOT
 
-from belated.arena import Row, Scores, entrants, rows
-from belated.arena.entrants import labels_of
-from belated.arena.files import read
-from belated.arena.play import PRECISION
-from belated.defaults import usual_policy
+from belated.policies._base.defaults import default_policy
+from belated.studies.arena import Scenario, Scores, contestants, scenarios
+from belated.studies.arena.contestants import labels_of
+from belated.studies.arena.files import read
+from belated.studies.arena.play import PRECISION
 
 SCRIPTS = ROOT / "docs" / "scripts"
 FILE, PAGE, PICTURE = SCRIPTS / "arena.json", ROOT / "docs" / "which-policy.md", ROOT / "docs" / "images" / "arena.png"
@@ -33,9 +33,9 @@ def script() -> Iterator[ModuleType]:
     sys.path.remove(str(SCRIPTS))
 
 
-def scores_with(ratio: Callable[[Row, str], float]) -> Scores:
+def scores_with(ratio: Callable[[Scenario, str], float]) -> Scores:
     """Scores of all rows and policies; Uniform has the least regret, so that the ratios are those told."""
-    found, labels = tuple(rows()), labels_of(entrants())
+    found, labels = tuple(scenarios()), labels_of(contestants())
     regret = np.array([[10.0 if label == "Uniform" else 10.0 * ratio(row, label) for label in labels] for row in found])
     return Scores(found, labels, regret, regret / 50.0, regret / 1000.0, np.full(len(found), 60))
 
@@ -49,8 +49,8 @@ def test_the_page_is_made_from_the_scores(script: ModuleType) -> None:
 
 def test_the_scores_are_of_the_rows_and_the_policies_that_there_are() -> None:
     scores = read(FILE)
-    assert [asdict(row) for row in scores.rows] == [asdict(row) for row in rows()], "run make arena"
-    assert scores.labels == labels_of(entrants()), "run make arena"
+    assert [asdict(row) for row in scores.rows] == [asdict(row) for row in scenarios()], "run make arena"
+    assert scores.labels == labels_of(contestants()), "run make arena"
     assert float((scores.error / scores.ratio).max()) <= PRECISION
 
 
@@ -80,7 +80,7 @@ def tables(page: str, title: str) -> list[dict[str, list[str]]]:
 
 
 def test_every_case_has_the_figures_of_its_rows(script: ModuleType) -> None:
-    def ratio(row: Row, label: str) -> float:
+    def ratio(row: Scenario, label: str) -> float:
         return (2.0 if row.held else 8.0) if label == "UCB" else OTHERS
 
     scores = scores_with(ratio)
@@ -104,7 +104,7 @@ def test_every_case_has_the_figures_of_its_rows(script: ModuleType) -> None:
 
 
 def test_every_row_belongs_to_a_case(script: ModuleType) -> None:
-    for row in rows():
+    for row in scenarios():
         assert any(wanted(row) for case in script.CASES[:-1] for _, wanted in case.tables), row.name
 
 
@@ -117,23 +117,23 @@ def test_every_row_that_misses_a_target_was_examined_and_no_other(script: Module
 
 
 def test_the_defaults_are_what_it_advises(script: ModuleType) -> None:
-    assert script.CASES[0].policy == usual_policy(silence=True).label
-    assert script.CASES[-1].policy == usual_policy().label == read(FILE).ranked()[0]
+    assert script.CASES[0].policy == default_policy(silence=True).label
+    assert script.CASES[-1].policy == default_policy().label == read(FILE).ranked()[0]
 
 
 def test_targets_that_are_missed_are_told_with_the_reason(script: ModuleType) -> None:
     bad = {"best-late-2000": 1.6, "half-at-once": 2.5, "lost-of-the-rest": 9.0}
 
-    def ratio(row: Row, label: str) -> float:
+    def ratio(row: Scenario, label: str) -> float:
         return bad.get(row.name, 1.5) if label in (script.SPREAD, script.PENDING) else OTHERS
 
     page = script.which_policy_page(scores_with(ratio))
     aimed = page.split("## What was aimed at\n")[1]
     (table,) = tables(page, "What was aimed at")
-    count = sum(not row.loses for row in rows())
+    count = sum(not row.loses for row in scenarios())
     assert table[script.SPREAD][-1] == f"2 of {count}"  # 1.5 is not above 1.5, and lost-of-the-rest loses answers
     assert table[script.PREFIX][-1] == f"{count} of {count}"
-    assert table[script.PENDING][-1] == f"3 of {sum(not row.depends for row in rows())}"
+    assert table[script.PENDING][-1] == f"3 of {sum(not row.depends for row in scenarios())}"
     silence = aimed.split(script.SILENCE)[1].split("\n\n")[1].splitlines()
     assert f"- {script.SPREAD}: best-late-2000 1.60" in silence
     assert f"- {script.PENDING}: best-late-2000 1.60" in silence
@@ -145,16 +145,16 @@ def test_targets_that_are_missed_are_told_with_the_reason(script: ModuleType) ->
 
 
 def test_reasons_and_names_are_of_rows_and_policies_that_there_are(script: ModuleType) -> None:
-    names = {row.name for row in rows()}
+    names = {row.name for row in scenarios()}
     assert set(script.REASONS) <= names
-    assert {*script.SHOWN, script.ELIMINATION} <= set(labels_of(entrants()))
+    assert {*script.SHOWN, script.ELIMINATION} <= set(labels_of(contestants()))
     told = [*script.REASONS.values()]
     for word in re.findall(r"\b[a-z]+(?:-[a-z0-9*]+)+", " ".join(told)):
         assert any(re.fullmatch(word.replace("*", ".*"), name) for name in names), word
 
 
 def test_figure_4_compares_the_two_eliminations(script: ModuleType) -> None:
-    def ratio(row: Row, label: str) -> float:
+    def ratio(row: Scenario, label: str) -> float:
         return {script.ELIMINATION: 2.0, "OPSE": 13.0}.get(label, OTHERS)
 
     page = script.which_policy_page(scores_with(ratio))

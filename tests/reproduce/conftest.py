@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import belated
 from belated.cli import app
-from belated.experiments import chosen
-from belated.report import summed, write_report
-from belated.reproduce import reproduce
+from belated.studies.experiments import chosen
+from belated.studies.report import summed, write_report
+from belated.studies.reproduce import reproduce
 
 PATIENCE = 1800.0
 """Seconds to wait for another process."""

@@ -16,11 +16,11 @@ import pandas
 import pytest
 from tiny import FRACTION, shortened
 
-from belated.experiments import NAMES, PAPER, chosen, load
-from belated.manifest import Manifest
-from belated.report.page import named
-from belated.reproduce import reproduce
-from belated.store import Store
+from belated.simulation.manifest import Manifest
+from belated.studies.experiments import NAMES, PAPER, chosen, load
+from belated.studies.report.page import named
+from belated.studies.reproduce import reproduce
+from belated.studies.result_cache import ResultCache
 
 PICTURES = [named(found, picture) for found in map(load, NAMES) for picture in found.figures]
 STATUSES = {"holds", "fails", "undecided"}
@@ -110,7 +110,7 @@ def test_the_data_of_a_figure(report: Path, name: str) -> None:
 
 def test_the_data_are_those_of_the_results(report: Path, everything: Path) -> None:
     frame = pandas.read_csv(report / "figures/figure2.csv").set_index(["policy", "gap"])
-    study, store = load("figure2").studies["pareto"], Store(everything / "results")
+    study, store = load("figure2").studies["pareto"], ResultCache(everything / "results")
     for (label, gap), row in frame.iterrows():
         (cell,) = (study.cells[number] for number in study.where({"gap": gap}))
         last = np.array([cell.horizon])
@@ -203,7 +203,7 @@ def test_all_is_found_again(everything: Path, claims: dict[str, Any], monkeypatc
     def never(*arguments: Any, **options: Any) -> None:
         raise AssertionError("it was played again")
 
-    monkeypatch.setattr(importlib.import_module("belated.reproduce"), "simulate", never)
+    monkeypatch.setattr(importlib.import_module("belated.studies.reproduce"), "simulate", never)
     outcomes = reproduce(map(shortened, chosen(["all"])), out=everything, fraction=FRACTION)
     for outcome, told in zip(outcomes, claims["experiments"], strict=True):
         assert 0 < outcome.reused == outcome.results

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tiny import TINY, experiment, written
 
-from belated.panels import draw
-from belated.report import summed, write_report
-from belated.report.markdown import markdown
-from belated.reproduce import reproduce
+from belated.studies.figures import draw
+from belated.studies.report import summed, write_report
+from belated.studies.report.markdown import markdown
+from belated.studies.reproduce import reproduce
 
 
 def test_a_logarithmic_axis_without_regret(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from belated.errors import ReproductionInterrupted
-from belated.experiments import load
-from belated.reproduce import Outcome, Step, reproduce
+from belated.studies.experiments import load
+from belated.studies.reproduce import ExperimentOutcome, ReproductionStep, reproduce
 
 NAMES = ("figure3", "theorem6", "table1")
 FRACTION = 0.001
@@ -22,7 +22,7 @@ class Stand:
     """Plays on the processor what is meant for the device, and counts."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.module = importlib.import_module("belated.reproduce")
+        self.module = importlib.import_module("belated.studies.reproduce")
         self.simulate = self.module.simulate
         self.devices: list[str] = []
         self.horizons: list[tuple[str, int]] = []
@@ -42,7 +42,7 @@ def stand(monkeypatch: pytest.MonkeyPatch) -> Stand:
     return Stand(monkeypatch)
 
 
-def play(out: Path, device: str, names: tuple[str, ...] = NAMES, **options: Any) -> list[Outcome]:
+def play(out: Path, device: str, names: tuple[str, ...] = NAMES, **options: Any) -> list[ExperimentOutcome]:
     return reproduce([load(name) for name in names], out=out, fraction=FRACTION, device=device, **options)
 
 
@@ -76,7 +76,7 @@ def test_steps_are_told_one_at_a_time(stand: Stand, tmp_path: Path) -> None:
     inside = threading.Lock()
     steps = []
 
-    def watch(step: Step) -> None:
+    def watch(step: ReproductionStep) -> None:
         assert inside.acquire(blocking=False)
         steps.append(step)
         time.sleep(0.001)
@@ -91,11 +91,11 @@ def test_an_interruption_keeps_what_is_finished(stand: Stand, tmp_path: Path) ->
     others = threading.Event()
     plain = stand.module._Player.play
 
-    def slow(player: Any, experiment: Any, fraction: float) -> Outcome:
+    def slow(player: Any, experiment: Any, fraction: float) -> ExperimentOutcome:
         if experiment.name == NAMES[0]:
             others.wait(60)
             raise KeyboardInterrupt
-        outcome: Outcome = plain(player, experiment, fraction)
+        outcome: ExperimentOutcome = plain(player, experiment, fraction)
         if len(player.finished) == len(NAMES) - 1:
             others.set()
         return outcome

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tiny import FIGURE, HEAD, STUDY, TINY, experiment, written
 
-from belated.claims import TESTS
 from belated.errors import ConfigurationError, UnknownName
-from belated.experiments import NAMES, PAPER, chosen, load, read_file
+from belated.studies.claims import TESTS
+from belated.studies.experiments import NAMES, PAPER, chosen, load, read_file
 
 EASY = 'test = {kind = "below", policy = "UCB", than = "Uniform"}'
 RULES = 'policies = [{policy = "UCB", confidence = 1.0}, {policy = "UniformChoice"}]'

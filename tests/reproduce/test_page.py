@@ -14,9 +14,9 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from tiny import TINY, experiment
 
-from belated.experiments import NAMES, Experiment, load
-from belated.report import summed, write_report
-from belated.reproduce import reproduce
+from belated.studies.experiments import NAMES, PaperExperiment, load
+from belated.studies.report import summed, write_report
+from belated.studies.reproduce import reproduce
 
 WIDTHS = [390, 1280]
 MARKS = {"holds": "✓ holds", "fails": "✗ fails", "undecided": "? undecided"}
@@ -142,7 +142,7 @@ def test_one_gets_to_an_experiment(opened: Opened) -> None:
     assert opened.page.url.endswith("index.html#theorem6")
 
 
-def reported(folder: Path, *experiments: Experiment) -> Path:
+def reported(folder: Path, *experiments: PaperExperiment) -> Path:
     """The page of experiments that are played."""
     outcomes = reproduce(experiments, out=folder / "made")
     return write_report(folder / "made", summed(outcomes, 0, 1.0, 1.0), outcomes)

@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from belated.errors import FigureNotSaved
-from belated.figures import save_figure
-from belated.report.press import Press
+from belated.simulation.figures import save_figure
+from belated.studies.report.press import Press
 
 
 def figure() -> Figure:

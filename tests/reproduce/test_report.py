@@ -9,41 +9,41 @@ from typing import Any
 import pytest
 from tiny import NEVER, TINY, experiment
 
-from belated.claims import Judgement
-from belated.report import Summary, summed
-from belated.report.guarantees import MOST_CELLS, guarantees, promised
-from belated.report.markdown import markdown
-from belated.report.page import named, page
-from belated.reproduce import Outcome, reproduce
+from belated.studies.claims import ClaimVerdict
+from belated.studies.report import Summary, summed
+from belated.studies.report.guarantees import MOST_CELLS, bounds_table, guarantees
+from belated.studies.report.markdown import markdown
+from belated.studies.report.page import named, page
+from belated.studies.reproduce import ExperimentOutcome, reproduce
 
 
 @pytest.fixture
-def outcome(tmp_path: Path) -> Outcome:
+def outcome(tmp_path: Path) -> ExperimentOutcome:
     (found,) = reproduce([experiment(tmp_path)], out=tmp_path / "made")
     return found
 
 
-def summary(outcomes: list[Outcome], fraction: float = 1.0) -> Summary:
+def summary(outcomes: list[ExperimentOutcome], fraction: float = 1.0) -> Summary:
     return summed(outcomes, 7, fraction, 1.5)
 
 
-def with_claim(judgement: Judgement, **changed: Any) -> Judgement:
+def with_claim(judgement: ClaimVerdict, **changed: Any) -> ClaimVerdict:
     """The same of another claim."""
     return replace(judgement, claim=replace(judgement.claim, **changed))
 
 
-def with_sentence(outcome: Outcome, sentence: str) -> Outcome:
+def with_sentence(outcome: ExperimentOutcome, sentence: str) -> ExperimentOutcome:
     """The same with another first sentence."""
     first, *others = outcome.judgements
     return replace(outcome, judgements=(with_claim(first, sentence=sentence), *others))
 
 
-def of_the_paper(outcome: Outcome) -> Outcome:
+def of_the_paper(outcome: ExperimentOutcome) -> ExperimentOutcome:
     """The same, as if it were one of the paper's."""
     return replace(outcome, experiment=replace(outcome.experiment, paper=True))
 
 
-def test_a_summary(outcome: Outcome) -> None:
+def test_a_summary(outcome: ExperimentOutcome) -> None:
     assert outcome.experiment.paper is False
     found = summary([of_the_paper(outcome), outcome, outcome])
     assert found.paper == {"holds": 2, "fails": 0, "undecided": 1}
@@ -57,12 +57,12 @@ def test_a_summary(outcome: Outcome) -> None:
     [([], "none"), ([0.999], "99.9 %"), ([0.999, 0.9, 0.95], "90 to 99.9 %"), ([0.9, 0.9], "90 %")],
     ids=["none", "one", "several", "alike"],
 )
-def test_the_confidence_of_claims(outcome: Outcome, confidences: list[float], said: str) -> None:
+def test_the_confidence_of_claims(outcome: ExperimentOutcome, confidences: list[float], said: str) -> None:
     told = tuple(with_claim(outcome.judgements[0], confidence=one) for one in confidences)
     assert summary([replace(outcome, judgements=told)]).confidence == said
 
 
-def test_markdown_tells_the_paper_s_claims_from_others(outcome: Outcome) -> None:
+def test_markdown_tells_the_paper_s_claims_from_others(outcome: ExperimentOutcome) -> None:
     both = [of_the_paper(outcome), outcome, outcome]
     text = markdown(summary(both), both)
     assert text.startswith("# The paper's claims, put to the test\n")
@@ -71,7 +71,7 @@ def test_markdown_tells_the_paper_s_claims_from_others(outcome: Outcome) -> None
     assert "Other claims" not in markdown(summary(both[:1]), both[:1])
 
 
-def test_markdown(outcome: Outcome) -> None:
+def test_markdown(outcome: ExperimentOutcome) -> None:
     lines = markdown(summary([outcome]), [outcome]).splitlines()
     assert lines[0] == "# Claims, put to the test"
     assert "confidence of 99.9 %, shared by all" in lines[2]
@@ -88,35 +88,35 @@ def test_markdown(outcome: Outcome) -> None:
     assert not any("quick look" in line for line in lines)
 
 
-def test_a_sentence_of_our_own_is_not_quoted(outcome: Outcome) -> None:
+def test_a_sentence_of_our_own_is_not_quoted(outcome: ExperimentOutcome) -> None:
     own = replace(outcome, judgements=tuple(with_claim(one, own=True) for one in outcome.judgements))
     text = markdown(summary([own]), [own])
     assert "| With a wide gap it is easy *(here)* |" in text
-    made = page(summary([own]), [own], {"tiny": b"<svg/>"}, {"tiny": ""}, {"tiny": promised(own.evidence)})
+    made = page(summary([own]), [own], {"tiny": b"<svg/>"}, {"tiny": ""}, {"tiny": bounds_table(own.evidence)})
     assert "<q>" not in made
 
 
-def test_why_is_told_where_a_claim_does_not_hold(outcome: Outcome) -> None:
+def test_why_is_told_where_a_claim_does_not_hold(outcome: ExperimentOutcome) -> None:
     told = tuple(with_claim(one, why=f"So it is {one.status}.") for one in outcome.judgements)
     found = replace(outcome, judgements=told)
     text = markdown(summary([found]), [found])
-    made = page(summary([found]), [found], {"tiny": b"<svg/>"}, {"tiny": ""}, {"tiny": promised(found.evidence)})
+    made = page(summary([found]), [found], {"tiny": b"<svg/>"}, {"tiny": ""}, {"tiny": bounds_table(found.evidence)})
     assert "*So it is undecided.* |" in text
     assert '<p class="why">So it is undecided.</p>' in made
     assert "So it is holds" not in text + made
 
 
-def test_a_line_in_a_sentence_does_not_break_the_table(outcome: Outcome) -> None:
+def test_a_line_in_a_sentence_does_not_break_the_table(outcome: ExperimentOutcome) -> None:
     told = with_sentence(outcome, "P(D > d | r) is so")
     lines = [line for line in markdown(summary([told]), [told]).splitlines() if "is so" in line]
     assert "P(D > d \\| r) is so" in lines[0]
     assert lines[0].replace("\\|", "").count("|") == 6
 
 
-def test_signs_of_html_are_escaped_on_the_page(outcome: Outcome) -> None:
+def test_signs_of_html_are_escaped_on_the_page(outcome: ExperimentOutcome) -> None:
     told = with_sentence(outcome, "a < b <script>alert('&')</script> & c | d")
     made = page(
-        summary([told]), [told], {"tiny": b"<svg/>"}, {"tiny": "<i>note</i>"}, {"tiny": promised(told.evidence)}
+        summary([told]), [told], {"tiny": b"<svg/>"}, {"tiny": "<i>note</i>"}, {"tiny": bounds_table(told.evidence)}
     )
     assert "a &lt; b &lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt; &amp; c | d" in made
     assert "<script" not in made
@@ -132,7 +132,7 @@ def test_a_grid_in_markdown_and_on_the_page(tmp_path: Path) -> None:
     start = lines.index("| gap \\\\ delay | 0 | 1000 |")
     assert lines[start + 1] == "|:--|:-:|:-:|"
     assert [line.split(" | ")[0] for line in lines[start + 2 : start + 5]] == ["| 0.6", "| 0.2", "| 0.5"]
-    made = page(summary([found]), [found], {}, {}, {"tiny": promised(found.evidence)})
+    made = page(summary([found]), [found], {}, {}, {"tiny": bounds_table(found.evidence)})
     assert "<th>gap</th><th>0</th><th>1,000</th>" in made
     assert made.count("<td class=") >= 6
 
@@ -147,7 +147,7 @@ def test_a_grid_in_markdown_and_on_the_page(tmp_path: Path) -> None:
     ],
 )
 def test_the_files_of_a_figure_are_named_by_the_experiment(
-    outcome: Outcome, name: str, picture: str, said: str
+    outcome: ExperimentOutcome, name: str, picture: str, said: str
 ) -> None:
     found = replace(outcome.experiment, name=name)
     assert named(found, replace(found.figures[0], name=picture)) == said
@@ -156,10 +156,10 @@ def test_the_files_of_a_figure_are_named_by_the_experiment(
 # ---- guarantees ----
 
 
-def test_no_theorem_is_about_ucb_or_uniform_choice(outcome: Outcome) -> None:
+def test_no_theorem_is_about_ucb_or_uniform_choice(outcome: ExperimentOutcome) -> None:
     assert guarantees(outcome.evidence["pair"]) == []
     assert "What the theorems guarantee" not in page(
-        summary([outcome]), [outcome], {"tiny": b""}, {"tiny": ""}, {"tiny": promised(outcome.evidence)}
+        summary([outcome]), [outcome], {"tiny": b""}, {"tiny": ""}, {"tiny": bounds_table(outcome.evidence)}
     )
 
 

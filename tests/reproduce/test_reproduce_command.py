@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tiny import TINY, Played, written
 
-from belated.experiments import NAMES, PAPER, load
+from belated.studies.experiments import NAMES, PAPER, load
 
 
 def test_the_list_has_every_name(call: Callable[..., Any]) -> None:
@@ -162,7 +162,7 @@ def test_without_a_name_all_of_the_paper_is_played(call: Callable[..., Any], mon
         assert (options["fraction"], options["seed"], options["fresh"]) == (1.0, 0, False)
         return []
 
-    monkeypatch.setattr(belated.reproduce, "reproduce", note)
+    monkeypatch.setattr(belated.studies.reproduce, "reproduce", note)
     call("-q")
     call("all", "-q")
     assert asked == [list(PAPER), list(NAMES)]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from tiny import AT_ONCE, FIGURE, HEAD, IN_TIME, NEVER, STUDY, TINY, Played, experiment
 
-from belated.claims import Status
 from belated.errors import InvalidParameter, MissingComponent
-from belated.reproduce import Outcome, Step, reproduce
-from belated.result import Result
+from belated.simulation.result import Result
+from belated.studies.claims import Status
+from belated.studies.reproduce import ExperimentOutcome, ReproductionStep, reproduce
 
 FIRST = [(0.6, 8), (0.2, 8), (0.5, 8)]
 """What the tiny experiment plays also without claims."""
@@ -23,7 +23,7 @@ ALL = [*FIRST, (0.6, 400), (0.2, 400), (0.5, 400), (0.2, 1600), (0.5, 6400)]
 OUT = Path("made")
 
 
-def play(folder: Path, text: str = TINY, **options: Any) -> Outcome:
+def play(folder: Path, text: str = TINY, **options: Any) -> ExperimentOutcome:
     (outcome,) = reproduce([experiment(folder, text)], out=OUT, **options)
     return outcome
 
@@ -37,7 +37,7 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: Any, **options: Any) -> None:
         raise AssertionError("it was played again")
 
-    monkeypatch.setattr(importlib.import_module("belated.reproduce"), "simulate", never)
+    monkeypatch.setattr(importlib.import_module("belated.studies.reproduce"), "simulate", never)
 
 
 # ---- how many runs ----
@@ -240,8 +240,8 @@ def test_a_graphics_card_plays_or_is_missing(tmp_path: Path) -> None:
 
 
 def test_one_is_told_how_far_it_is(tmp_path: Path) -> None:
-    steps: list[Step] = []
-    done: list[Outcome] = []
+    steps: list[ReproductionStep] = []
+    done: list[ExperimentOutcome] = []
     outcome = play(tmp_path, watch=steps.append, done=done.append)
     assert done == [outcome]
     assert {(step.experiment, step.study) for step in steps} == {("tiny", "pair")}

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from tiny import HEAD, STUDY, experiment
 
 from belated.errors import ConfigurationError
-from belated.experiments import NAMES, load
-from belated.panels import ROWS, draw, note, table
-from belated.reproduce import Outcome, reproduce
+from belated.studies.experiments import NAMES, load
+from belated.studies.figures import ROWS, draw, note, table
+from belated.studies.reproduce import ExperimentOutcome, reproduce
 
 AXIS = '[[studies.pair.axes]]\nname = "delay"\nkey = "problem.delays.rounds"\nvalues = [1, 10, 100]\n'
 PLANE = HEAD + STUDY.replace("most = 6400\ncheckpoints = 2", "checkpoints = 4") + AXIS
@@ -32,18 +32,18 @@ set."problem.delays" = [{law = "Fixed", rounds = 3}, {law = "PacketLoss", observ
 """
 
 
-def played(folder: Path, rows: str, text: str = PLANE, page: bool = False) -> Outcome:
+def played(folder: Path, rows: str, text: str = PLANE, page: bool = False) -> ExperimentOutcome:
     """The experiment with a figure of these rows, played."""
     figure = f'[[figures]]\nname = "rows"\ncaption = "Rows."\npage = {str(page).lower()}\nrows = [{rows}]\n'
     (outcome,) = reproduce([experiment(folder, text + figure)], out=folder / "made")
     return outcome
 
 
-def drawn(outcome: Outcome) -> Figure:
+def drawn(outcome: ExperimentOutcome) -> Figure:
     return draw(outcome.experiment.figures[0], outcome.evidence)
 
 
-def frame(outcome: Outcome) -> Any:
+def frame(outcome: ExperimentOutcome) -> Any:
     return table(outcome.experiment.figures[0], outcome.evidence)
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from belated import Problem
 from belated.delays import ByReward, Fixed, PacketLoss, Pareto
-from belated.delays.base import DelayLaw
-from belated.experiments import NAMES, load
+from belated.delays._base import DelayLaw
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -21,7 +20,8 @@ from belated.policies import (
     SuccessiveElimination,
 )
 from belated.rewards import Bernoulli
-from belated.study import Study
+from belated.studies.experiments import NAMES, load
+from belated.studies.study import Study
 from belated.theory import dependent_hard_pair, ucb_hard_instance
 
 DELAYS = tuple(range(0, 501, 50))

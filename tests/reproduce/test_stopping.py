@@ -12,7 +12,7 @@ import pytest
 from tiny import FIGURE, HEAD, STUDY, Played, experiment, written
 
 from belated.errors import Interrupted, ReproductionInterrupted
-from belated.reproduce import reproduce
+from belated.studies.reproduce import reproduce
 from terminal import Watched
 
 SHORT = HEAD + STUDY.replace("most = 6400\n", "") + FIGURE

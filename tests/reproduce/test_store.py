@@ -13,7 +13,7 @@ from belated import Problem, Result, simulate
 from belated.delays import Fixed
 from belated.policies import UCB
 from belated.rewards import Bernoulli
-from belated.store import Store
+from belated.studies.result_cache import ResultCache
 
 PROBLEM = Problem([Bernoulli(0.3), Bernoulli(0.7)], Fixed(3))
 
@@ -28,19 +28,19 @@ def result() -> Result:
 
 
 def test_what_is_kept_is_found(tmp_path: Path, result: Result) -> None:
-    store = Store(tmp_path / "results")
+    store = ResultCache(tmp_path / "results")
     assert store.find(result.manifest) is None
     store.keep(result)
     (path,) = (tmp_path / "results").iterdir()
     assert re.fullmatch(r"[0-9a-f]{24}\.npz", path.name)
-    for again in (store, Store(tmp_path / "results")):
+    for again in (store, ResultCache(tmp_path / "results")):
         found = again.find(result.manifest)
         assert found is not None
         assert np.array_equal(found.final, result.final)
 
 
 def test_seconds_may_differ_and_nothing_else(tmp_path: Path, result: Result) -> None:
-    store = Store(tmp_path)
+    store = ResultCache(tmp_path)
     store.keep(result)
     manifest = result.manifest
     assert store.find(replace(manifest, seconds=99.0)) is not None
@@ -58,7 +58,7 @@ def test_seconds_may_differ_and_nothing_else(tmp_path: Path, result: Result) -> 
 
 
 def test_each_result_has_a_file_of_its_own(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = ResultCache(tmp_path)
     results = [played(seed) for seed in range(5)]
     for result in [*results, *results]:
         store.keep(result)
@@ -72,7 +72,7 @@ def test_each_result_has_a_file_of_its_own(tmp_path: Path) -> None:
 
 def test_the_name_of_a_file_is_not_believed(tmp_path: Path) -> None:
     """A file under the name of another result is not taken for it."""
-    store, one, two = Store(tmp_path), played(1), played(2)
+    store, one, two = ResultCache(tmp_path), played(1), played(2)
     store.keep(one)
     (path,) = tmp_path.iterdir()
     content = path.read_bytes()
@@ -86,8 +86,8 @@ def test_the_name_of_a_file_is_not_believed(tmp_path: Path) -> None:
 
 def test_a_fresh_store_knows_its_own_results_alone(tmp_path: Path) -> None:
     old, new = played(1), played(2)
-    Store(tmp_path).keep(old)
-    store = Store(tmp_path, fresh=True)
+    ResultCache(tmp_path).keep(old)
+    store = ResultCache(tmp_path, fresh=True)
     assert store.find(old.manifest) is None
     store.keep(new)
     assert store.find(new.manifest) is not None
@@ -99,7 +99,7 @@ def test_a_fresh_store_knows_its_own_results_alone(tmp_path: Path) -> None:
 def test_a_problem_without_a_name_is_never_found(tmp_path: Path) -> None:
     """Nothing tells two functions without a module of their own from each other."""
     result = simulate(lambda _: PROBLEM, UCB(), horizon=50, runs=4, checkpoints=1)
-    store = Store(tmp_path)
+    store = ResultCache(tmp_path)
     store.keep(result)
     assert len(list(tmp_path.iterdir())) == 1
     assert store.find(result.manifest) is None

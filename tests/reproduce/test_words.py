@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from belated.claims import Case, Claim, Finding, Judged, Judgement, Status
-from belated.claims.order import Below
-from belated.report import words
-from belated.report.grid import grid
+from belated.studies.claims import Case, Claim, ClaimVerdict, Finding, Status, Verdict
+from belated.studies.claims.order import Below
+from belated.studies.report import phrasing
+from belated.studies.report.grid import grid
 from belated.theory.bound import number
 
 HOLDS, FAILS, UNDECIDED = Status.HOLDS, Status.FAILS, Status.UNDECIDED
@@ -22,12 +22,14 @@ def finding(status: Status = HOLDS, **change: Any) -> Finding:
     return Finding("UCB less SE", status=status, **{**given, **change})
 
 
-def judgement(*statuses: Status, each: tuple[str, ...] = (), places: Any = None) -> Judgement:
+def judgement(*statuses: Status, each: tuple[str, ...] = (), places: Any = None) -> ClaimVerdict:
     """A claim that was judged at several places."""
     claim = Claim("A sentence", "a place", "a reading", "study", Below("UCB", "SE"), each=each)
     places = places or [{"delay": 1000 * number} for number in range(len(statuses))]
-    cases = [Case(place, Judged(status, (finding(status),)), 8) for place, status in zip(places, statuses, strict=True)]
-    return Judgement(claim, tuple(cases))
+    cases = [
+        Case(place, Verdict(status, (finding(status),)), 8) for place, status in zip(places, statuses, strict=True)
+    ]
+    return ClaimVerdict(claim, tuple(cases))
 
 
 # ---- numbers and lines ----
@@ -44,14 +46,14 @@ def judgement(*statuses: Status, each: tuple[str, ...] = (), places: Any = None)
     ],
 )
 def test_an_interval(interval: tuple[float, float], said: str) -> None:
-    assert words.interval(finding(interval=interval)) == said
+    assert phrasing.interval(finding(interval=interval)) == said
 
 
 @pytest.mark.parametrize(
     ("allowed", "said"), [((-INF, 0.5), "below 0.5"), ((3.0, INF), "above 3"), ((0.9, 1.1), "0.9 to 1.1")]
 )
 def test_what_is_allowed(allowed: tuple[float, float], said: str) -> None:
-    assert words.allowed(finding(allowed=allowed)) == said
+    assert phrasing.allowed(finding(allowed=allowed)) == said
 
 
 @pytest.mark.parametrize(
@@ -76,10 +78,10 @@ def test_a_number(value: float, said: str) -> None:
 
 
 def test_a_finding_in_a_line() -> None:
-    assert words.sentence(finding()) == "UCB less SE: -2 (-3 to -1), must be below 0"
-    told = words.sentence(finding(UNDECIDED, value=math.nan, interval=(-INF, INF)))
+    assert phrasing.sentence(finding()) == "UCB less SE: -2 (-3 to -1), must be below 0"
+    told = phrasing.sentence(finding(UNDECIDED, value=math.nan, interval=(-INF, INF)))
     assert told == "UCB less SE: no number (any number), must be below 0"
-    told = words.sentence(finding(interval=(-2.0, -2.0), note="of 8 runs"))
+    told = phrasing.sentence(finding(interval=(-2.0, -2.0), note="of 8 runs"))
     assert told == "UCB less SE: -2, must be below 0; of 8 runs"
 
 
@@ -92,27 +94,27 @@ def test_a_finding_in_a_line() -> None:
     ],
 )
 def test_a_tally(counts: tuple[int, int, int], said: str) -> None:
-    assert words.tally(dict(zip(("holds", "fails", "undecided"), counts, strict=True))) == said
+    assert phrasing.tally(dict(zip(("holds", "fails", "undecided"), counts, strict=True))) == said
 
 
 def test_a_case_in_a_line() -> None:
     close = finding(interval=(-3.0, -0.1))
-    case = Case({}, Judged(HOLDS, (finding(), close, finding()), "the curves cross"), 8)
+    case = Case({}, Verdict(HOLDS, (finding(), close, finding()), "the curves cross"), 8)
     told = "the curves cross; UCB less SE: -2 (-3 to -0.1), must be below 0; and 2 more comparisons"
-    assert words.of_case(case) == told
-    two = Case({}, Judged(FAILS, (finding(), finding(FAILS, value=5.0, interval=(4.0, 6.0)))), 8)
-    assert words.of_case(two) == "UCB less SE: 5 (4 to 6), must be below 0; and 1 more comparison"
+    assert phrasing.of_case(case) == told
+    two = Case({}, Verdict(FAILS, (finding(), finding(FAILS, value=5.0, interval=(4.0, 6.0)))), 8)
+    assert phrasing.of_case(two) == "UCB less SE: 5 (4 to 6), must be below 0; and 1 more comparison"
 
 
 def test_a_claim_of_several_cases_in_a_line() -> None:
-    told = words.summary(judgement(HOLDS, FAILS, HOLDS, UNDECIDED, FAILS))
+    told = phrasing.summary(judgement(HOLDS, FAILS, HOLDS, UNDECIDED, FAILS))
     assert told.startswith("holds in 2, fails in 2, undecided in 1 of 5 cases; delay = 1,000: UCB less SE: -2")
-    assert words.summary(judgement(UNDECIDED)) == "UCB less SE: -2 (-3 to -1), must be below 0"
+    assert phrasing.summary(judgement(UNDECIDED)) == "UCB less SE: -2 (-3 to -1), must be below 0"
 
 
 def test_every_status_has_a_mark() -> None:
-    assert set(words.MARKS) == set(Status)
-    assert len(set(words.MARKS.values())) == 3
+    assert set(phrasing.MARKS) == set(Status)
+    assert len(set(phrasing.MARKS.values())) == 3
 
 
 # ---- grids ----

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from belated.experiments import Experiment, read_file
-from belated.result import Result
-from belated.simulate import simulate
+from belated.simulation.result import Result
+from belated.simulation.simulate import simulate
+from belated.studies.experiments import PaperExperiment, read_file
 
 HEAD = """\
 title = "Two arms"
@@ -85,7 +85,7 @@ HORIZON = 4000
 """Rounds at the most of what goes further than the paper: Thompson sampling of many arms takes its time."""
 
 
-def shortened(given: Experiment) -> Experiment:
+def shortened(given: PaperExperiment) -> PaperExperiment:
     """The experiment with fewer rounds, if it is none of the paper's."""
     if given.paper:
         return given
@@ -103,7 +103,7 @@ def written(folder: Path, text: str = TINY, name: str = "tiny") -> Path:
     return path
 
 
-def experiment(folder: Path, text: str = TINY, name: str = "tiny") -> Experiment:
+def experiment(folder: Path, text: str = TINY, name: str = "tiny") -> PaperExperiment:
     """The text as an experiment."""
     return read_file(written(folder, text, name))
 
@@ -115,7 +115,7 @@ class Played:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, stop: int | None = None) -> None:
         self.calls: list[tuple[float, int]] = []
         self.stop = stop
-        monkeypatch.setattr(importlib.import_module("belated.reproduce"), "simulate", self)
+        monkeypatch.setattr(importlib.import_module("belated.studies.reproduce"), "simulate", self)
 
     def __call__(self, problem: Any, policies: Any, **options: Any) -> Result:
         if self.stop is not None and len(self.calls) >= self.stop:

@@ -14,7 +14,7 @@ from problems import COLOURS
 from serving import Server, serving
 from watching import chromium
 
-from belated.service.demo.past import make_history
+from belated.service.demo.history import make_history
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import httpx2
 
 from belated import Client
-from belated.client.talk import AGAIN
+from belated.client.protocol import AGAIN
 from belated.errors import ServiceUnavailable
-from belated.journal.journal import open_journal
 from belated.policies import UCB
+from belated.service.storage.journal import open_journal
 
 ARMS = ["red", "green", "blue"]
 NAME = "once"

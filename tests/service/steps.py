@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from model import CANCELLED, IMPUTED, OBSERVED, PENDING, Made, Model
 
-from belated.errors import Refused
-from belated.online import Bandit
-from belated.service import operations as op
-from belated.service.session import Operation, Session
-from belated.service.spec import Silence, Spec, checked_spec
-from belated.service.writer import Writer
+from belated.errors import ApiError
+from belated.live.bandit import Bandit
+from belated.service.core import operations as op
+from belated.service.core.spec import Silence, Spec, checked_spec
+from belated.service.core.transaction import Operation, Transaction
+from belated.service.core.writer import Writer
 
 SECOND = 1_000_000
 GROWING = {"UCB", "Optimistic-UCB", "Prefix-UCB", "Pending-UCB", "Thompson", "PatientBandits", "Uniform"}
@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 def refused(error: BaseException | None, status: int, kind: str) -> None:
     """It was refused, and for this reason."""
-    assert isinstance(error, Refused), error
+    assert isinstance(error, ApiError), error
     assert (error.status, error.kind) == (status, kind)
 
 
@@ -226,9 +226,9 @@ def in_one_transaction(chosen: Writer, steps: Sequence[Step]) -> list[tuple[Any,
     """Have a writer do all of it together; what the callers are told, in their order."""
     begun, go, done = threading.Event(), threading.Event(), threading.Event()
     told: list[tuple[Any, BaseException | None]] = []
-    sessions: list[Session] = []
+    sessions: list[Transaction] = []
 
-    def wait(_: Session) -> None:  # while the writer is busy with this one, the others gather
+    def wait(_: Transaction) -> None:  # while the writer is busy with this one, the others gather
         begun.set()
         go.wait()
 
@@ -238,7 +238,7 @@ def in_one_transaction(chosen: Writer, steps: Sequence[Step]) -> list[tuple[Any,
             done.set()
 
     def noted(operation: Operation) -> Operation:
-        def act(session: Session) -> Any:
+        def act(session: Transaction) -> Any:
             sessions.append(session)
             return operation.act(session)
 

@@ -16,9 +16,9 @@ import pytest
 from postgres import fresh
 from serving import Server, serving, start
 
-from belated.journal import open_journal
-from belated.service.keys import ROLES, hashed, make_key, revoke_key
-from belated.service.openapi import document
+from belated.service.api.openapi import document
+from belated.service.api_keys import ROLES, hashed, make_key, revoke_key
+from belated.service.storage import open_journal
 
 SECRETS = ("reader", "writer", "admin", "revoked")
 

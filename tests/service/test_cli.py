@@ -25,9 +25,9 @@ from serving import Server, serving, start
 from typer.testing import CliRunner
 
 from belated.cli import app
-from belated.journal import open_journal
-from belated.journal.database import without_password
-from belated.service.keys import hashed
+from belated.service.api_keys import hashed
+from belated.service.storage import open_journal
+from belated.service.storage.database import without_password
 
 ASKED = {"name": "e", "arms": ["a", "b"], "policy": {"name": "UCB"}}
 

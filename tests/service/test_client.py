@@ -19,10 +19,10 @@ from serving import Server, serving, start
 
 from belated import AsyncClient, Bandit, Client, Decision
 from belated.errors import (
+    ApiError,
     ConflictingFeedback,
     InvalidParameter,
     InvalidReward,
-    Refused,
     ServiceUnavailable,
     UnknownDecision,
 )
@@ -117,7 +117,7 @@ def test_another_number_under_the_same_id_is_another_request(client: Client, fir
     decisions = client.decisions
     for other in (None, 1, 500, 1000, 1001, 1500, 2000, 2500, 3000):
         if other != first:
-            with pytest.raises(Refused, match="belongs to another request") as refused:
+            with pytest.raises(ApiError, match="belongs to another request") as refused:
                 client.choose(other, id=id)
             assert (refused.value.status, refused.value.kind) == (409, "id-in-use")
     assert client.choose(first, id=id) == made
@@ -163,7 +163,7 @@ def test_an_id_of_ones_own(client: Client) -> None:
             {"page": 3},
             "2026-01-31T12:00:00.000000Z",
         )
-        with pytest.raises(Refused, match="belongs to another request") as refused:
+        with pytest.raises(ApiError, match="belongs to another request") as refused:
             client.choose(id=id)
         assert (refused.value.status, refused.value.kind) == (409, "id-in-use")
     assert client.decisions == len(odd)
@@ -184,7 +184,7 @@ def test_a_decision_that_was_never_shown(client: Client) -> None:
     client.cancel(made.id)
     assert client.decision(made.id).status == "cancelled"
     assert (client.decisions, client.pending) == (1, 0)
-    with pytest.raises(Refused, match="was cancelled"):
+    with pytest.raises(ApiError, match="was cancelled"):
         client.observe(made.id, 1.0)
 
 
@@ -268,7 +268,7 @@ def test_the_only_experiment_is_meant(tmp_path: Path) -> None:
     with serving(str(tmp_path / "bandits.db")) as server, Client(server.url) as client:
         with pytest.raises(InvalidParameter, match="has none yet"):
             client.choose()
-        with pytest.raises(Refused, match="no experiment 'other'"):
+        with pytest.raises(ApiError, match="no experiment 'other'"):
             client.experiment("other").choose()
         client.create("one", ARMS, {"name": "UCB", "horizon": 1000}, silence={"after": 3600, "reward": 0})
         assert client.choose().arm == "red"
@@ -285,7 +285,7 @@ def test_the_same_experiment_again(client: Client) -> None:
     name = f"e{uuid.uuid4().hex}"
     assert client.create(name, ARMS, UCB()).choose().arm == "red"
     assert client.create(name, ARMS, {"name": "UCB"}).decisions == 1
-    with pytest.raises(Refused, match="another one") as refused:
+    with pytest.raises(ApiError, match="another one") as refused:
         client.create(name, ARMS, UCB(), seed=1)
     assert refused.value.status == 409
     for arms, policy in (("red", UCB()), (ARMS, UCB), (ARMS, "UCB")):
@@ -303,7 +303,7 @@ def test_keys(tmp_path: Path) -> None:
             assert key not in repr(client)
             assert "colours" in repr(client.experiment("colours"))
         for wrong in (None, "bel_other"):
-            with Client(server.url, "colours", key=wrong) as client, pytest.raises(Refused) as refused:
+            with Client(server.url, "colours", key=wrong) as client, pytest.raises(ApiError) as refused:
                 client.choose()
             assert refused.value.status == 401
 

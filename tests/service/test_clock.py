@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from work import StepWriter
 
-from belated.errors import Refused
-from belated.journal.events import DECIDED, IMPUTED, Event
-from belated.journal.journal import open_journal
-from belated.service import operations as op
-from belated.service.curves import delay_curves
-from belated.service.session import Operation
-from belated.service.spec import Silence, checked_spec
-from belated.service.verify import verify
+from belated.errors import ApiError
+from belated.service.core import operations as op
+from belated.service.core.delay_curves import delay_curves
+from belated.service.core.spec import Silence, checked_spec
+from belated.service.core.transaction import Operation
+from belated.service.core.verify import verify
+from belated.service.storage.events import DECIDED, IMPUTED, Event
+from belated.service.storage.journal import open_journal
 
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
@@ -208,7 +208,7 @@ def test_the_true_answer_counts_after_any_jump(silent: Service, clock: Clock) ->
     clock.time -= 9 * HOUR
     _, found, how = silent.do(op.feedback("one", 1.0, None))
     assert (found.reward, how) == (1.0, "late")
-    with pytest.raises(Refused, match="answered once"):
+    with pytest.raises(ApiError, match="answered once"):
         silent.do(op.feedback("one", 0.0, None))
     assert len(silent.events()) == 3
 

@@ -14,12 +14,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from serving import Server
 
-from belated.errors import AlreadyThere, StorageError
-from belated.journal import Event, Journal, open_journal
-from belated.journal.events import DECIDED, OBSERVED
-from belated.service import gate, openapi, writer
-from belated.service.app import make_app
-from belated.service.state import Service
+from belated.errors import DuplicateError, StorageError
+from belated.service.api import openapi, router
+from belated.service.api.app import make_app
+from belated.service.core import writer
+from belated.service.core.service import Service
+from belated.service.storage import Event, Journal, open_journal
+from belated.service.storage.events import DECIDED, OBSERVED
 
 ASKED = {"name": "e", "arms": ["a", "b"], "policy": {"name": "UCB"}}
 
@@ -77,7 +78,7 @@ def test_nothing_is_written_twice(journal: Journal, again: Event) -> None:
     with journal.database.transaction():
         stored = journal.create("e", "{}", 0)
         journal.append([(stored.id, decided(1, "a"))])
-    with pytest.raises(AlreadyThere), journal.database.transaction():
+    with pytest.raises(DuplicateError), journal.database.transaction():
         journal.append([(stored.id, decided(2, "c")), (stored.id, again)])
     assert [event.id for event in journal.events(stored.id)] == ["a"]
 
@@ -164,7 +165,7 @@ def test_a_broken_handler_is_a_problem(db: str) -> None:
 
     routes = [
         mock.Mock(wraps=route, method=route.method, path=route.path, role=route.role, handler=broken)
-        for route in gate.ROUTES
+        for route in router.ROUTES
     ]
 
     async def work(http: httpx2.AsyncClient) -> None:
@@ -174,7 +175,7 @@ def test_a_broken_handler_is_a_problem(db: str) -> None:
             assert answer.headers["content-type"] == "application/problem+json"
             assert "secret" not in answer.text
 
-    with mock.patch.object(gate, "ROUTES", routes):
+    with mock.patch.object(router, "ROUTES", routes):
         asked(db, work)
 
 

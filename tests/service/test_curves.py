@@ -8,14 +8,15 @@ from unittest import mock
 import pytest
 from serving import Server
 
-from belated.errors import Refused
-from belated.journal import open_journal
-from belated.service import curves, operations, session
-from belated.service import operations as op
-from belated.service.curves import delay_curves
-from belated.service.messages import CurveAnswer, DelaysAnswer
-from belated.service.spec import Silence, checked_spec
-from belated.service.writer import Writer
+from belated.errors import ApiError
+from belated.service.api.messages import CurveAnswer, DelaysAnswer
+from belated.service.core import delay_curves as curves_module
+from belated.service.core import operations, transaction
+from belated.service.core import operations as op
+from belated.service.core.delay_curves import delay_curves
+from belated.service.core.spec import Silence, checked_spec
+from belated.service.core.writer import Writer
+from belated.service.storage import open_journal
 
 SECOND = 1_000_000
 BEGIN = 1_700_000_000 * SECOND
@@ -49,8 +50,8 @@ def test_the_curve_is_kaplan_and_meiers(db: str) -> None:
     clock = Clock()
     with (
         mock.patch.object(operations, "now", clock),
-        mock.patch.object(session, "now", clock),
-        mock.patch.object(curves, "now", clock),
+        mock.patch.object(transaction, "now", clock),
+        mock.patch.object(curves_module, "now", clock),
     ):
         writer = Writer(lambda: open_journal(db))
         writer.start()
@@ -98,7 +99,7 @@ def test_arms_without_answers_have_no_curve(db: str) -> None:
     assert answer.curves[0].seconds == [0.0]
     assert sum(curve.observed + curve.pending for curve in answer.curves) == 4
     assert len(curves_of(db, ["a"]).curves) == 1  # an arm that was added just now is left out
-    with pytest.raises(Refused):
+    with pytest.raises(ApiError):
         curves_of(db, ["a"], "nobody")
 
 
@@ -110,10 +111,10 @@ def test_long_curves_are_thinned(db: str) -> None:
         if place % 7:
             writer.run(op.feedback(decision.event.id, 1.0, decision.event.at + (place + 1) * SECOND))
     writer.stop()
-    with mock.patch.object(curves, "now", return_value=1 << 57):
+    with mock.patch.object(curves_module, "now", return_value=1 << 57):
         [curve] = curves_of(db, ["a"]).curves
     assert curve.observed == 600
-    assert len(curve.seconds) == len(curve.answered) == len(curve.lower) == len(curve.upper) == curves.POINTS
+    assert len(curve.seconds) == len(curve.answered) == len(curve.lower) == len(curve.upper) == curves_module.POINTS
     assert (curve.seconds[0], curve.seconds[-1]) == (2.0, 700.0)
     assert curve.answered == sorted(curve.answered)
     assert curve.answered[-1] == pytest.approx(600 / 700)

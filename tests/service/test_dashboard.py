@@ -12,12 +12,12 @@ from playwright.sync_api import Browser
 from serving import Server
 from watching import boxes, watching
 
-from belated.figures import COLOURS
+from belated.service.api.messages import CurveAnswer, DelaysAnswer
+from belated.service.dashboard.aggregates import EDGES
 from belated.service.dashboard.charts import ages_chart, delays_chart
-from belated.service.dashboard.contents import Ages
 from belated.service.dashboard.render import asset, rendered
-from belated.service.dashboard.shares import EDGES
-from belated.service.messages import CurveAnswer, DelaysAnswer
+from belated.service.dashboard.schemas import Ages
+from belated.simulation.figures import COLOURS
 
 HTML = {"Accept": "text/html"}
 HOSTILE = [

@@ -14,19 +14,19 @@ import numpy as np
 import pytest
 from serving import Server, serving
 
-from belated.journal.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED, Event
-from belated.journal.journal import Journal, open_journal
-from belated.service.dashboard import look, tally
-from belated.service.dashboard.look import Watched
-from belated.service.dashboard.reasons import explained
-from belated.service.dashboard.shares import EDGES, SHOWN, ages, slots, traffic
-from belated.service.dashboard.tally import Tally
-from belated.service.demo.past import make_history
-from belated.service.experiment import Experiment, restored
-from belated.service.messages import ArmAnswer, ExperimentAnswer
-from belated.service.session import Experiments, Session
-from belated.service.spec import Silence, checked_spec
-from belated.service.views import experiment_view
+from belated.service.api.messages import ArmAnswer, ExperimentAnswer
+from belated.service.api.views import experiment_view
+from belated.service.core.experiment import Experiment, restored
+from belated.service.core.spec import Silence, checked_spec
+from belated.service.core.transaction import ExperimentCache, Transaction
+from belated.service.dashboard import counters, queries
+from belated.service.dashboard.aggregates import EDGES, SHOWN, ages, slots, traffic
+from belated.service.dashboard.counters import Tally
+from belated.service.dashboard.elimination_reasons import explained
+from belated.service.dashboard.queries import Watched
+from belated.service.demo.history import make_history
+from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED, Event
+from belated.service.storage.journal import Journal, open_journal
 
 NAMES = ["checkout", "newsletter", "front-page"]
 
@@ -63,7 +63,7 @@ def still_open(events: list[Event]) -> list[Event]:
 @pytest.mark.parametrize("blocks", [16, 256])
 def test_a_tally_is_what_the_events_say(journal: Journal, monkeypatch: pytest.MonkeyPatch, blocks: int) -> None:
     """Taken along in steps of any size, with blocks that double many times."""
-    monkeypatch.setattr(tally, "MOST_BLOCKS", blocks)
+    monkeypatch.setattr(counters, "MOST_BLOCKS", blocks)
     steps = random.Random(0)
     for name in NAMES:
         number, view = view_of(journal, name)
@@ -96,7 +96,7 @@ def test_every_life_of_a_decision_is_counted(db: str) -> None:
     lives = [(), (OBSERVED,), (IMPUTED,), (IMPUTED, REPLACED), (CANCELLED,), (IMPUTED, CANCELLED)]
     found = Tally(stored.id, 3, 0.25)
     with journal.database.transaction():
-        session = Session(journal, Experiments(), [])
+        session = Transaction(journal, ExperimentCache(), [])
         experiment = session.experiment("lives")
         for number in range(300):
             arm, rank = experiment.learner.decide()
@@ -173,8 +173,8 @@ def test_a_long_journal_is_read_in_several_looks(journal: Journal, monkeypatch: 
     whole = Watched(tally_of(number, view))
     whole.take_along(journal.database, view)
     assert whole.tally.seq == view.last_event
-    monkeypatch.setattr(look, "AT_ONCE", 700)
-    monkeypatch.setattr(look, "MOMENT", 1e-9)
+    monkeypatch.setattr(queries, "AT_ONCE", 700)
+    monkeypatch.setattr(queries, "MOMENT", 1e-9)
     watched, looks = Watched(tally_of(number, view)), 0
     while watched.tally.seq < view.last_event:
         watched.take_along(journal.database, view)

@@ -13,9 +13,9 @@ from playwright.sync_api import Browser
 from serving import Server, serving
 from watching import watching
 
-from belated.journal.journal import open_journal
+from belated.service.api_keys import make_key, revoke_key
 from belated.service.dashboard.render import ASSETS, asset
-from belated.service.keys import make_key, revoke_key
+from belated.service.storage.journal import open_journal
 
 HTML = {"Accept": "text/html"}
 HOSTILE = [

@@ -13,18 +13,18 @@ import pytest
 from looking import decided, made, told
 from serving import Server
 
-from belated.journal.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
-from belated.journal.journal import Journal, open_journal
-from belated.service.dashboard import look
+from belated.service.api.messages import ArmAnswer, ExperimentAnswer
+from belated.service.api.views import experiment_view
+from belated.service.core.experiment import Experiment
+from belated.service.core.spec import Silence, checked_spec
+from belated.service.core.transaction import ExperimentCache, Transaction
+from belated.service.dashboard import queries
+from belated.service.dashboard.aggregates import brackets
 from belated.service.dashboard.charts import estimates_chart
-from belated.service.dashboard.look import Watched
-from belated.service.dashboard.shares import brackets
-from belated.service.dashboard.tally import Tally
-from belated.service.experiment import Experiment
-from belated.service.messages import ArmAnswer, ExperimentAnswer
-from belated.service.session import Experiments, Session
-from belated.service.spec import Silence, checked_spec
-from belated.service.views import experiment_view
+from belated.service.dashboard.counters import Tally
+from belated.service.dashboard.queries import Watched
+from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.service.storage.journal import Journal, open_journal
 
 MEANS = (0.15, 0.8, 0.35, 0.6)
 SILENCE = 0.25
@@ -41,7 +41,7 @@ def lived(tmp_path: Path) -> Iterator[Lived]:
     chance = random.Random(7)
     waiting: list[tuple[str, dict[str, Any]]] = []
     with journal.database.transaction():
-        session = Session(journal, Experiments(), [])
+        session = Transaction(journal, ExperimentCache(), [])
         experiment = session.experiment("prefix")
         for number in range(2_000):
             arm, rank = experiment.learner.decide()
@@ -58,7 +58,7 @@ def lived(tmp_path: Path) -> Iterator[Lived]:
 
 
 def write(
-    session: Session,
+    session: Transaction,
     experiment: Experiment,
     before: str,
     pull: dict[str, Any],
@@ -107,8 +107,8 @@ def test_a_long_journal_is_read_in_several_looks(lived: Lived, monkeypatch: pyte
     journal, number, view = lived
     whole = watched(number)
     whole.take_along(journal.database, view)
-    monkeypatch.setattr(look, "AT_ONCE", 50)
-    monkeypatch.setattr(look, "MOMENT", 1e-9)
+    monkeypatch.setattr(queries, "AT_ONCE", 50)
+    monkeypatch.setattr(queries, "MOMENT", 1e-9)
     found = watched(number)
     last = max(arm.eliminated_at or 0 for arm in view.arms)
     while found.tally.seq < view.last_event:
@@ -128,7 +128,7 @@ def test_policies_that_only_count_are_not_lived_again(tmp_path: Path) -> None:
         spec = checked_spec(["a", "b"], {"name": name}, 0, None)
         with journal.database.transaction():
             stored = journal.create(name, spec.text(), 1)
-            session = Session(journal, Experiments(), [])
+            session = Transaction(journal, ExperimentCache(), [])
             experiment = session.experiment(name)
             for number in range(30):
                 arm, rank = experiment.learner.decide()

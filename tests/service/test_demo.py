@@ -17,15 +17,15 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from belated.journal.events import DECIDED, IMPUTED, OBSERVED, REPLACED
-from belated.journal.journal import open_journal
-from belated.service.clock import now
-from belated.service.demo.past import HOURS, make_history
-from belated.service.demo.world import World, stories
-from belated.service.experiment import restored
-from belated.service.keys import make_key
-from belated.service.verify import verify
-from belated.service.views import experiment_view
+from belated.service.api.views import experiment_view
+from belated.service.api_keys import make_key
+from belated.service.core.experiment import restored
+from belated.service.core.timestamps import now
+from belated.service.core.verify import verify
+from belated.service.demo.history import HOURS, make_history
+from belated.service.demo.scenarios import World, stories
+from belated.service.storage.events import DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.service.storage.journal import open_journal
 
 
 @pytest.fixture(scope="module")

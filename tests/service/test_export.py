@@ -14,14 +14,14 @@ from typer.testing import CliRunner
 
 from belated.cli import app
 from belated.errors import ConfigurationError, StateError
-from belated.journal import Journal, open_journal
-from belated.service import operations as op
-from belated.service.experiment import Experiment, restored
-from belated.service.export import as_parquet, take_in
-from belated.service.spec import Silence, checked_spec
-from belated.service.verify import verify
-from belated.service.views import experiment_view
-from belated.service.writer import Writer
+from belated.service.api.views import experiment_view
+from belated.service.core import operations as op
+from belated.service.core.experiment import Experiment, restored
+from belated.service.core.export import as_parquet, take_in
+from belated.service.core.spec import Silence, checked_spec
+from belated.service.core.verify import verify
+from belated.service.core.writer import Writer
+from belated.service.storage import Journal, open_journal
 
 SILENCE = Silence(1e-6, 0.25)
 
@@ -45,7 +45,7 @@ def lived(db: str, rounds: int = 12, name: str = "e", policy: dict[str, Any] | N
     writer.run(op.cancel(ids[-3]))
     writer.run(op.set_stopped(name, True))
     writer.run(op.set_stopped(name, False))
-    if spec.make_policy().takes_new_arms:
+    if spec.make_policy().supports_new_arms:
         writer.run(op.add_arm(name, f"arm{writer.run(op.add_arm(name, 'c'))[0].seq}"))
     writer.run(op.decide(name, (), 5, {}))
     writer.stop()
@@ -274,8 +274,8 @@ def test_files_of_others_are_refused(source: str, tmp_path: Path) -> None:
     for key, value in ((b"format", b"2"), (b"name", b"a/b"), (b"created_at", b"x"), (b"spec", b"{}"), (b"spec", b"[")):
         pq.write_table(table.replace_schema_metadata({**metadata, b"belated." + key: value}), path)
         refused(db, path, "")
-    spec = metadata[b"belated.spec"].replace(b"UCB", b"os:system")
-    pq.write_table(table.replace_schema_metadata({**metadata, b"belated.spec": spec}), path)
+    spec = metadata[b"belated.specs"].replace(b"UCB", b"os:system")
+    pq.write_table(table.replace_schema_metadata({**metadata, b"belated.specs": spec}), path)
     refused(db, path, "os:system")
 
 

@@ -14,11 +14,12 @@ import httpx2
 import pytest
 from problems import COLOURS, problem
 
-from belated.journal import open_journal
-from belated.service import openapi, writer
-from belated.service.app import make_app
-from belated.service.session import Operation
-from belated.service.state import Service
+from belated.service.api import openapi
+from belated.service.api.app import make_app
+from belated.service.core import writer
+from belated.service.core.service import Service
+from belated.service.core.transaction import Operation
+from belated.service.storage import open_journal
 
 JSON = {"Content-Type": "application/json"}
 DECISIONS = "/v1/experiments/colours/decisions"

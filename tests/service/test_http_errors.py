@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from problems import problem
 
-from belated.service.messages import BODY
+from belated.service.api.messages import BODY
 
 JSON = {"Content-Type": "application/json"}
 

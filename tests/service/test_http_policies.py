@@ -10,12 +10,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from belated.defaults import CONFIDENCE, usual_policy
-from belated.defaults import USUAL as USUAL_IN_WORDS
-from belated.domains import parameters_of
-from belated.forms.base import POLICIES
-from belated.learner import Learner
-from belated.service.spec import make_policy
+from belated.live.learner import Learner
+from belated.policies._base.defaults import CONFIDENCE, default_policy
+from belated.policies._base.defaults import USUAL as USUAL_IN_WORDS
+from belated.policies._base.policy import POLICIES
+from belated.service.core.spec import make_policy
+from belated.validation import fields_of
 
 PREFIX = {"PrefixUCB", "PrefixElimination"}
 """Policies whose bounds come from some first pulls."""
@@ -77,7 +77,7 @@ def test_a_policy_may_be_left_out(
 def test_the_words_for_the_usual_policy_are_true(http: httpx2.Client) -> None:
     """The document, the reference page and the program say what left out means, and the same."""
     without, with_silence = USUAL_IN_WORDS.split("With silence")
-    for words, policy in ((without, usual_policy()), (with_silence, usual_policy(silence=True))):
+    for words, policy in ((without, default_policy()), (with_silence, default_policy(silence=True))):
         assert words.removeprefix(" it is ").startswith(f"{type(policy).label} with confidence {CONFIDENCE:g}")
         assert ("and spread" in words) == getattr(policy, "spread", False)
     request = http.get("/openapi.json").json()["components"]["schemas"]["ExperimentRequest"]
@@ -98,7 +98,7 @@ def test_the_document_has_every_parameter_of_every_policy(http: httpx2.Client) -
     listed = {each["title"]: each["properties"] for each in schemas["Policy"]["anyOf"]}
     assert set(listed) == set(POLICIES)
     for key, properties in listed.items():
-        assert set(properties) == {"name", *(parameter.name for parameter in parameters_of(POLICIES[key]))}
+        assert set(properties) == {"name", *(parameter.name for parameter in fields_of(POLICIES[key]))}
     assert listed["PrefixUCB"]["spread"]["type"] == "boolean"
     assert "decisions of the experiment" in listed["PendingUCB"]["patience"]["description"]
     assert "policy" not in schemas["ExperimentRequest"]["required"]

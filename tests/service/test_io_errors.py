@@ -9,10 +9,10 @@ from disk import Disk
 from errors import WHILE, Careless, torture
 from work import EXPERIMENTS, StepWriter, open_small
 
-from belated.errors import Refused, StorageError
-from belated.journal.sqlite import SQLite
-from belated.service import operations as op
-from belated.service.writer import Writer
+from belated.errors import ApiError, StorageError
+from belated.service.core import operations as op
+from belated.service.core.writer import Writer
+from belated.service.storage.sqlite import SQLite
 
 TRANSACTIONS = 4
 
@@ -46,7 +46,7 @@ def test_the_service_goes_on_when_the_disk_does(tmp_path: Path) -> None:
     writer.run(op.create("plain", EXPERIMENTS["plain"]))
     disk.full, disk.fail = True, range(disk.steps + 1, disk.steps + 1_000_000)
     for _ in range(3):
-        with pytest.raises(Refused, match="Send the same request again") as refused:
+        with pytest.raises(ApiError, match="Send the same request again") as refused:
             writer.run(op.decide("plain", ("one",), 1, {}))
         assert (refused.value.status, refused.value.kind) == (503, "storage")
     disk.fail = range(0)
@@ -64,7 +64,7 @@ def test_a_server_does_not_start_on_a_disk_that_fails(tmp_path: Path) -> None:
     writer = Writer(lambda: open_small(tmp_path / "bandits.db", disk.vfs))
     with pytest.raises(StorageError):
         writer.start()
-    with pytest.raises(Refused, match="stopped"):
+    with pytest.raises(ApiError, match="stopped"):
         writer.run(op.create("plain", EXPERIMENTS["plain"]))
     disk.close()
 
@@ -89,7 +89,7 @@ def test_an_operation_after_the_end_is_refused_and_does_not_wait(tmp_path: Path)
     writer = Writer(lambda: open_small(tmp_path / "bandits.db"))
     writer.start()
     writer.stop()
-    with pytest.raises(Refused, match="stopped"):
+    with pytest.raises(ApiError, match="stopped"):
         writer.run(op.create("plain", EXPERIMENTS["plain"]))
 
 

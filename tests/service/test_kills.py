@@ -13,7 +13,7 @@ from ledger import Ledger, compare
 from postgres import fresh
 from serving import start
 
-from belated.journal.journal import open_journal
+from belated.service.storage.journal import open_journal
 
 
 def test_kills_on_sqlite_lose_nothing(tmp_path: Path) -> None:

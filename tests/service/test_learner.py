@@ -14,14 +14,14 @@ import pytest
 
 import belated.policies  # noqa: F401  (fills POLICIES)
 from belated.errors import StateError
-from belated.forms import ages, prefix
-from belated.forms.base import POLICIES, Policy
-from belated.forms.calls import entry_for
-from belated.forms.hooks import index as index_of
-from belated.forms.index import IndexPolicy
-from belated.forms.state import view
-from belated.learner import Learner
+from belated.live.learner import Learner
 from belated.policies import pending_ucb
+from belated.policies._base import age_histogram, prefix
+from belated.policies._base.entry_points import entry_for
+from belated.policies._base.index import IndexPolicy
+from belated.policies._base.interface import index as index_of
+from belated.policies._base.policy import POLICIES, Policy
+from belated.policies._base.state import view
 
 MORE: dict[str, dict[str, Any]] = {
     "PatientBandits": {"alpha": 1.0, "constant": 0.05},
@@ -146,7 +146,7 @@ def to_look_changes_nothing(learner: Learner, arm: int) -> bool:
 @pytest.mark.parametrize("arms", [2, 7, 70])
 def test_counts_are_those_of_what_still_counts(key: str, arms: int) -> None:
     life = Life(key, arms, 2, EXACT)
-    assert life.learner.takes_back
+    assert life.learner.supports_retraction
     for _ in range(500):
         life.step()
         assert life.known() == life.counts()
@@ -166,7 +166,7 @@ def lasting(learner: Learner) -> Any:
         return learner.state.memory[:, : 3 * prefix.CELLS]
     if not isinstance(learner.policy, pending_ucb.PendingUCB):
         return learner.state.memory
-    counted = learner.state.memory[:-1, ages.AGES : ages.SIZE].ravel()
+    counted = learner.state.memory[:-1, age_histogram.AGES : age_histogram.SIZE].ravel()
     shares = learner.state.memory[:-1, pending_ucb.SHARE]
     together = learner.state.memory[-1, [pending_ucb.SEEN, pending_ucb.SHARES]]
     return np.concatenate([counted, shares, together])
@@ -216,7 +216,7 @@ def test_an_answer_that_silence_gave_and_nothing_else_is_replaced() -> None:
     assert learner.decide()[0] == 0
 
 
-@pytest.mark.parametrize("key", [key for key in EACH if POLICIES[key].takes_new_arms])
+@pytest.mark.parametrize("key", [key for key in EACH if POLICIES[key].supports_new_arms])
 @pytest.mark.parametrize("arms", [1, 3, 64, 70])
 def test_an_added_arm_is_as_one_that_was_there(key: str, arms: int) -> None:
     """A learner that got an arm later is to the bit one that is told the same counts at the larger size."""
@@ -284,7 +284,7 @@ def digest() -> str:
             life = Life(key, arms, 6, (0.1, 0.25, 1.0))
             for step in range(60):
                 life.step()
-                if step == 30 and life.learner.takes_new_arms:
+                if step == 30 and life.learner.supports_new_arms:
                     life.learner.add_arm()
                 found.update(life.learner.to_bytes())
     return found.hexdigest()

@@ -10,12 +10,12 @@ import pytest
 from ledger import Asked, Ledger, compare
 from work import StepWriter, Work, open_small
 
-from belated.journal.events import CANCELLED, DECIDED, OBSERVED, Event
-from belated.journal.journal import Journal
-from belated.service import operations as op
-from belated.service.experiment import Experiment
-from belated.service.messages import ExperimentAnswer
-from belated.service.views import experiment_view
+from belated.service.api.messages import ExperimentAnswer
+from belated.service.api.views import experiment_view
+from belated.service.core import operations as op
+from belated.service.core.experiment import Experiment
+from belated.service.storage.events import CANCELLED, DECIDED, OBSERVED, Event
+from belated.service.storage.journal import Journal
 
 
 @pytest.fixture

@@ -27,14 +27,14 @@ from model import IMPUTED, PENDING
 from postgres import fresh
 from steps import SECOND, Step, Verbs, in_one_transaction
 
-from belated.journal import open_journal
-from belated.service import clock, operations, session, writer
-from belated.service.experiment import Experiment, restored
-from belated.service.messages import ExperimentAnswer
-from belated.service.session import Operation, Session
-from belated.service.verify import verify
-from belated.service.views import experiment_view
-from belated.service.writer import Writer
+from belated.service.api.messages import ExperimentAnswer
+from belated.service.api.views import experiment_view
+from belated.service.core import operations, timestamps, transaction, writer
+from belated.service.core.experiment import Experiment, restored
+from belated.service.core.transaction import Operation, Transaction
+from belated.service.core.verify import verify
+from belated.service.core.writer import Writer
+from belated.service.storage import open_journal
 from strategies import examples
 
 SELDOM = writer.SNAPSHOT_EVERY
@@ -63,9 +63,9 @@ VERBS = ("create", "add_arm", "stop_or_resume", "decide", "decide", "impute", "f
 UNITS = st.sampled_from([None, "u1", "u2"])
 
 
-def views(session: Session) -> list[tuple[Experiment, ExperimentAnswer]]:
+def views(session: Transaction) -> list[tuple[Experiment, ExperimentAnswer]]:
     """Every experiment, and what is told of it."""
-    found, damaged = session.all()
+    found, damaged = transaction.all()
     assert not damaged
     return [(each, experiment_view(each)) for each in found]
 
@@ -80,7 +80,9 @@ class Machine(RuleBasedStateMachine):
         self.db = type(self).new_db()
         self.verbs = Verbs()
         self.chance = random.Random(0)
-        self.patches = [mock.patch.object(module, "now", self.verbs.now) for module in (clock, operations, session)]
+        self.patches = [
+            mock.patch.object(module, "now", self.verbs.now) for module in (timestamps, operations, transaction)
+        ]
         for patch in self.patches:
             patch.start()
         self.writers = [self.started() for _ in range(2 if "://" in self.db else 1)]

@@ -17,13 +17,13 @@ from postgres import fresh
 from work import EXPERIMENTS, StepWriter
 
 from belated.errors import StorageError
-from belated.journal import schema
-from belated.journal.database import Database
-from belated.journal.journal import open_journal
-from belated.journal.schema import make_current, version_of
-from belated.journal.sqlite import SQLite
-from belated.service import operations as op
-from belated.service.verify import verify
+from belated.service.core import operations as op
+from belated.service.core.verify import verify
+from belated.service.storage import schema
+from belated.service.storage.database import Database
+from belated.service.storage.journal import open_journal
+from belated.service.storage.schema import make_current, version_of
+from belated.service.storage.sqlite import SQLite
 
 SCHEMA1 = Path(__file__).parent / "data" / "schema1.db"
 """Made with schema 1; never made anew. Every later version has to open it."""
@@ -61,7 +61,7 @@ def contents(db: str) -> Any:
 def open_small(db: str) -> Database:
     """A connection, nothing more."""
     if db.startswith("postgresql"):
-        from belated.journal.postgres import PostgreSQL
+        from belated.service.storage.postgres import PostgreSQL
 
         return PostgreSQL(db)
     return SQLite(db)
@@ -188,7 +188,7 @@ def test_without_a_copy_there_is_no_upgrade(tmp_path: Path, monkeypatch: pytest.
     make_some(str(path))
     before = contents(str(path))
     later(monkeypatch, add_a_column)
-    monkeypatch.setattr("belated.journal.sqlite.time.strftime", lambda *_: "../no/such/folder")
+    monkeypatch.setattr("belated.service.storage.sqlite.time.strftime", lambda *_: "../no/such/folder")
     with pytest.raises(StorageError):
         open_journal(str(path))
     assert contents(str(path)) == before

@@ -13,11 +13,11 @@ from once import verified
 from serving import Server, serving
 
 from belated import Bandit, Client
-from belated.client import saved
-from belated.client.saved import bandit_parts
-from belated.errors import ConflictingFeedback, Refused, StateError, UnknownDecision
-from belated.forms.base import Policy
+from belated.client import payloads
+from belated.client.payloads import bandit_parts
+from belated.errors import ApiError, ConflictingFeedback, StateError, UnknownDecision
 from belated.policies import UCB, ThompsonSampling
+from belated.policies._base.policy import Policy
 from transcript import PLAYERS
 
 ARMS = ["red", "green", "blue"]
@@ -89,7 +89,7 @@ def test_it_goes_on_with_the_same_bits(client: Client, policy: Policy) -> None:
 def test_on_both_databases_in_parts_through_a_bad_proxy(
     db: str, served: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved, "MOVED_AT_A_TIME", 17)
+    monkeypatch.setattr(payloads, "MOVED_AT_A_TIME", 17)
     bandit = played(ThompsonSampling(), 300)
     with (
         bad_proxy(served.url, seed=2, longest=0.3) as proxy,
@@ -111,7 +111,7 @@ def test_a_large_one_takes_several_requests(client: Client) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50, 10_000])
 def test_the_parts_are_the_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved, "MOVED_AT_A_TIME", size)
+    monkeypatch.setattr(payloads, "MOVED_AT_A_TIME", size)
     bandit = played(UCB(), 60)
     whole = bandit.to_dict()
     parts = list(bandit_parts(bandit))
@@ -146,7 +146,7 @@ def test_a_bandit_that_went_on_moves_on_as_long_as_nothing_else_happened(client:
     assert moved.summary() == bandit.summary()
     moved.choose()
     bandit.choose()
-    with pytest.raises(Refused, match="lived otherwise") as refused:
+    with pytest.raises(ApiError, match="lived otherwise") as refused:
         client.move(bandit, name)
     assert (refused.value.status, refused.value.kind) == (409, "history-differs")
 
@@ -160,7 +160,7 @@ def test_an_empty_one(client: Client) -> None:
 def test_between_two_parts_nothing_is_decided(
     place: tuple[str, Server], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved, "MOVED_AT_A_TIME", 20)
+    monkeypatch.setattr(payloads, "MOVED_AT_A_TIME", 20)
     name, bandit = f"e{uuid.uuid4().hex}", played(UCB(), 50)
     first, second, *_ = bandit_parts(bandit)
     with place[1].client() as http:
@@ -170,7 +170,7 @@ def test_between_two_parts_nothing_is_decided(
         assert http.post(path, json=first).status_code == 201
         assert http.post(path, json=first).status_code == 200
     moving = client.experiment(name)
-    with pytest.raises(Refused, match="stopped"):
+    with pytest.raises(ApiError, match="stopped"):
         moving.choose()
     moved = client.move(bandit, name)
     go_on(bandit, moved, 5)
@@ -203,7 +203,7 @@ def test_a_damaged_one_is_refused_and_changes_nothing(
         assert answer.status_code == 409, answer.text
         assert answer.json()["type"].startswith("urn:belated:problem:history-")
         assert http.get(f"/v1/experiments/{name}").text == before
-    with pytest.raises((StateError, Refused)):
+    with pytest.raises((StateError, ApiError)):
         client.move({**bandit.to_dict(), "decisions": data["decisions"], "answers": data["answers"]}, name)
 
 
@@ -211,11 +211,11 @@ def test_another_one_of_that_name(client: Client) -> None:
     name = f"e{uuid.uuid4().hex}"
     client.move(played(UCB(), 10), name)
     for other in (played(UCB(), 10, seed=4), played(UCB(horizon=100), 10), Bandit(["a", "b"], UCB())):
-        with pytest.raises(Refused, match="another one"):
+        with pytest.raises(ApiError, match="another one"):
             client.move(other, name)
     taken = f"e{uuid.uuid4().hex}"
     client.experiment(name).choose(id=f"{taken}.3")
-    with pytest.raises(Refused, match="belongs to another experiment"):
+    with pytest.raises(ApiError, match="belongs to another experiment"):
         client.move(played(UCB(), 10), taken)
 
 

@@ -28,12 +28,14 @@ def test_no_check_fails(db: str) -> None:
 
 BROKEN = {
     "Undocumented status code": (
-        "import belated.service.handlers as h\n"
+        "import belated.service.api.handlers as h\n"
         "json = h._json\n"
         "h._json = lambda value, status=200: json(value, 202 if isinstance(value, h.StateAnswer) else status)\n"
     ),
-    "Response violates schema": ("import belated.service.handlers as h\nh.StateAnswer = lambda state: {'status': 7}\n"),
-    "Server error": "import belated.service.handlers as h\nh.delay_curves = None\n",
+    "Response violates schema": (
+        "import belated.service.api.handlers as h\nh.StateAnswer = lambda state: {'status': 7}\n"
+    ),
+    "Server error": "import belated.service.api.handlers as h\nh.delay_curves = None\n",
 }
 """What schemathesis calls a defect, and a server that has it."""
 

@@ -17,11 +17,11 @@ from postgres import fresh
 from serving import Server, serving
 from work import EXPERIMENTS, StepWriter
 
-from belated.errors import Refused
-from belated.journal.journal import Journal, open_journal
-from belated.service import operations as op
-from belated.service.experiment import restored
-from belated.service.verify import verify
+from belated.errors import ApiError
+from belated.service.core import operations as op
+from belated.service.core.experiment import restored
+from belated.service.core.verify import verify
+from belated.service.storage.journal import Journal, open_journal
 
 NAME = str(EXPERIMENT["name"])
 
@@ -81,7 +81,7 @@ def test_an_operation_that_is_overtaken_is_done_again(postgres: str, monkeypatch
     for writer in (one, other):
         writer.start()
     one.together([op.create("plain", EXPERIMENTS["plain"])])
-    monkeypatch.setattr("belated.journal.postgres.PostgreSQL.lock_experiments", lambda self, names: None)
+    monkeypatch.setattr("belated.service.storage.postgres.PostgreSQL.lock_experiments", lambda self, names: None)
     overtaking = iter(["a", "b"])
 
     def slow(session: Any) -> Any:
@@ -241,7 +241,7 @@ def test_another_experiment_s_snapshot_is_ignored(db: str) -> None:
 
 def test_a_snapshot_of_other_code_is_ignored_and_replaced(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("belated.learner.source_hash", lambda: "another")
+        patch.setattr("belated.live.learner.source_hash", lambda: "another")
         worked(db)
         writer = StepWriter(lambda: open_journal(db))
         writer.start()
@@ -269,7 +269,7 @@ def test_operations_refused_leave_no_trace(db: str) -> None:
     writer = StepWriter(lambda: open_journal(db))
     writer.start()
     told = writer.together([op.decide("plain", ("plain1",), 1, {"unit": "other"}), op.feedback("nobody", 1.0, None)])
-    assert [error.status for _, error in told if isinstance(error, Refused)] == [409, 404]
+    assert [error.status for _, error in told if isinstance(error, ApiError)] == [409, 404]
     writer.stop()
     journal = open_journal(db)
     assert both(journal) == [True, True]

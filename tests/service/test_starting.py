@@ -23,10 +23,10 @@ from serving import serving, start
 from test_cli import ASKED, belated, mistake
 
 from belated.errors import StorageError
-from belated.journal import open_journal
-from belated.journal.schema import VERSION
-from belated.service.keys import make_key
-from belated.service.verify import verify
+from belated.service.api_keys import make_key
+from belated.service.core.verify import verify
+from belated.service.storage import open_journal
+from belated.service.storage.schema import VERSION
 
 OPEN = ("--host", "0.0.0.0", "--port", "0")
 """To be reached by others: refused without keys, so that no server stays if nothing else is."""

@@ -9,16 +9,10 @@ from typing import Any
 
 import pytest
 
-from belated.client.answers import summary
-from belated.client.talk import LONGEST_BACKOFF, Call, Failure, Outcome, Patience, Reply, Talk, Wait
-from belated.client.verbs import Verbs
-from belated.errors import (
-    BelatedError,
-    ConflictingFeedback,
-    Refused,
-    ServiceUnavailable,
-    UnknownDecision,
-)
+from belated.client.operations import Verbs
+from belated.client.protocol import LONGEST_BACKOFF, Call, Failure, Outcome, Reply, RetryPolicy, Talk, Wait
+from belated.client.responses import summary
+from belated.errors import ApiError, BelatedError, ConflictingFeedback, ServiceUnavailable, UnknownDecision
 
 MADE = {"id": "x", "arm": "red"}
 
@@ -66,7 +60,7 @@ def play(talk: Talk[Any], *outcomes: Outcome) -> tuple[Any, list[Call], list[flo
 
 
 def verbs(retries: int = 4, wait: float = 0.1) -> Verbs:
-    return Verbs(Patience(retries, wait), "colours")
+    return Verbs(RetryPolicy(retries, wait), "colours")
 
 
 def test_a_lost_request_is_sent_again_to_the_byte() -> None:
@@ -153,18 +147,18 @@ def test_what_one_request_can_make_is_no_part_of_more() -> None:
     [
         (problem(404, "unknown-decision"), UnknownDecision),
         (problem(409, "conflicting-feedback"), ConflictingFeedback),
-        (problem(409, "decision-cancelled"), Refused),
-        (problem(500, "unforeseen"), Refused),
-        (reply(500, b"oh"), Refused),
-        (reply(301, b"<html>"), Refused),
-        (reply(404, {"detail": "nginx"}), Refused),
+        (problem(409, "decision-cancelled"), ApiError),
+        (problem(500, "unforeseen"), ApiError),
+        (reply(500, b"oh"), ApiError),
+        (reply(301, b"<html>"), ApiError),
+        (reply(404, {"detail": "nginx"}), ApiError),
     ],
 )
 def test_a_refusal_is_an_error_at_once(answer: Reply, kind: type[BelatedError]) -> None:
     error, calls, _ = play(verbs().observe("x", 1.0, None), answer)
     assert type(error) is kind
     assert len(calls) == 1
-    if isinstance(error, Refused):
+    if isinstance(error, ApiError):
         assert error.status == answer.status
         assert error.kind in ("decision-cancelled", "unforeseen", "not-belated")
 

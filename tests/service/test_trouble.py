@@ -15,8 +15,8 @@ import pytest
 from problems import COLOURS, problem
 from serving import Server, serving
 
-from belated.journal.journal import Journal, open_journal
-from belated.service.verify import verify
+from belated.service.core.verify import verify
+from belated.service.storage.journal import Journal, open_journal
 
 OTHER = {**COLOURS, "name": "other"}
 
@@ -179,7 +179,7 @@ def test_verify_sees_a_silence_that_was_passed_over(db: str) -> None:
 
 
 def _pass_over(journal: Journal) -> None:
-    from belated.service.experiment import restored
+    from belated.service.core.experiment import restored
 
     stored = journal.experiment("colours")
     assert stored is not None

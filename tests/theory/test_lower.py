@@ -15,7 +15,6 @@ import strategies
 from belated import Problem, simulate
 from belated.delays import ByReward, DelayLaw, Fixed, Never
 from belated.errors import InvalidParameter
-from belated.forms.base import Policy
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -23,6 +22,7 @@ from belated.policies import (
     SuccessiveElimination,
     UniformChoice,
 )
+from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli
 from belated.theory import (
     dependent_hard_pair,

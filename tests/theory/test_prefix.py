@@ -14,8 +14,8 @@ from scipy.stats import binom
 import strategies
 from belated import Problem, simulate
 from belated.delays import ByReward, DelayLaw, Empirical, Fixed, Geometric, Never, PacketLoss
-from belated.forms.base import Policy
 from belated.policies import PrefixElimination, PrefixUCB
+from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli
 from belated.theory import (
     Bound,

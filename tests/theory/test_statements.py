@@ -12,8 +12,7 @@ from hypothesis import given
 import strategies
 from belated import Bandit, Problem, simulate
 from belated.delays import DelayLaw, Fixed, Geometric, PacketLoss, Pareto
-from belated.engine.draws import Draws
-from belated.forms.base import Policy
+from belated.engine.environment import Environment
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
@@ -21,6 +20,7 @@ from belated.policies import (
     SuccessiveElimination,
     UniformChoice,
 )
+from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli, Beta
 from belated.theory import optimistic_pessimistic, phased_elimination, successive_elimination
 from sampling import sample
@@ -72,7 +72,7 @@ def test_a_bound_that_is_not_trivial_holds(theorem: object, policy: Policy, gap:
 
 def outside(problem: Problem, policy: Policy, horizon: int, seed: int) -> bool:
     """One game: whether some observed mean was further from the truth than sqrt(2 ln T / n) in some round."""
-    draws = Draws(problem, horizon=horizon, seed=seed, run=0)
+    draws = Environment(problem, horizon=horizon, seed=seed, run=0)
     stock = [sample(draws, arm, horizon) for arm in range(problem.arms)]
     bandit = Bandit([str(arm) for arm in range(problem.arms)], policy.for_horizon(horizon), seed=seed)
     pulls = [0] * problem.arms
@@ -136,7 +136,7 @@ def test_after_the_quantile_half_of_its_share_has_come(law: DelayLaw, q: float, 
         assert law == PacketLoss(0.1)
         assert q == 0.4
         return
-    _, delays = sample(Draws(problem, horizon=100_000, seed=9, run=0), 0, games * pulls)
+    _, delays = sample(Environment(problem, horizon=100_000, seed=9, run=0), 0, games * pulls)
     rounds = np.arange(1, pulls + 1)
     observed = (rounds + delays.reshape(games, pulls) <= pulls + wait).sum(axis=1)
     missed = int((observed < q / 2 * pulls).sum())

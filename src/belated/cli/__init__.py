@@ -13,6 +13,7 @@ from belated.cli import (
     arena,
     bounds,
     demo,
+    import_cmd,
     keys,
     laws,
     plot,
@@ -21,10 +22,9 @@ from belated.cli import (
     serve,
     simulate,
     sweep,
-    taking_in,
     verify,
 )
-from belated.cli.helps import APP, ARENA, BOUNDS, LAWS, PLOT, POLICIES, REPRODUCE, SIMULATE, SWEEP
+from belated.cli.help_text import APP, ARENA, BOUNDS, LAWS, PLOT, POLICIES, REPRODUCE, SIMULATE, SWEEP
 from belated.cli.service_helps import DEMO, IMPORT, KEYS, SERVE, VERIFY
 
 app = typer.Typer(
@@ -66,7 +66,7 @@ app.command("reproduce", help=REPRODUCE)(reproduce.command)
 app.command("arena", help=ARENA)(arena.command)
 app.command("serve", help=SERVE)(serve.command)
 app.command("verify", help=VERIFY)(verify.command)
-app.command("import", help=IMPORT)(taking_in.command)
+app.command("import", help=IMPORT)(import_cmd.command)
 app.command("demo", help=DEMO)(demo.command)
 app.add_typer(keys.app, name="keys", help=KEYS)
 

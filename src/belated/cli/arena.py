@@ -12,7 +12,7 @@ from belated.cli.console import INTERRUPTED, console, guarded, interrupted_once,
 from belated.cli.options import Quiet, Workers
 
 if TYPE_CHECKING:
-    from belated.arena import Row
+    from belated.studies.arena import Scenario
 
 OUT = Path("out/arena")
 
@@ -43,26 +43,26 @@ def command(
 ) -> None:
     """Play every policy on every kind of delay, and compare."""
     with guarded():
-        from belated.arena import rows as find
+        from belated.studies.arena import scenarios as find
 
         chosen = find(_split("rows", rows) or ["*"])
         if listed:
             _list(chosen)
             return
-        from belated.arena import entrants, play
-        from belated.arena.files import write
-        from belated.cli.bar import terminal_bar
-        from belated.cli.numbers import seconds
-        from belated.cli.ratios import ratios, standings
+        from belated.atomic_output import StagedOutput
+        from belated.cli.arena_tables import ratios, standings
+        from belated.cli.progress_bar import terminal_bar
         from belated.errors import ArenaInterrupted
-        from belated.spec.toml import find_modules_beside
-        from belated.stage import Stage
+        from belated.formatting import seconds
+        from belated.specs.toml import find_modules_beside
+        from belated.studies.arena import contestants, play
+        from belated.studies.arena.files import write
 
         find_modules_beside(Path("here"))  # a policy of the user's own may lie in the current folder
-        players = entrants(_split("policies", policies), _split("policy", policy))
+        players = contestants(_split("policies", policies), _split("policy", policy))
         started = time.perf_counter()
         stopped = None
-        with Stage(out) as stage, interrupted_once():
+        with StagedOutput(out) as stage, interrupted_once():
             try:
                 with terminal_bar(quiet) as bar:
                     scores = play(
@@ -118,7 +118,7 @@ def _split(option: str, names: list[str] | None) -> list[str]:
     return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
 
 
-def _list(rows: list[Row]) -> None:
+def _list(rows: list[Scenario]) -> None:
     """What there is: names and reasons, by kind."""
     from rich.table import Table
     from rich.text import Text

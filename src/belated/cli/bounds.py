@@ -15,9 +15,9 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
         from rich.table import Table
         from rich.text import Text
 
-        from belated.config import read_experiment
+        from belated.kernel.rng import family_generator
         from belated.problem import Problem
-        from belated.rng import family_generator
+        from belated.studies.config import read_experiment
         from belated.theory import THEOREMS, table
         from belated.theory.bound import number
         from belated.theory.chosen import INDEPENDENT

@@ -12,13 +12,13 @@ from dataclasses import replace
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from belated.cli.numbers import plain
+from belated.formatting import plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from belated.domains import Parameter
     from belated.registry import Registry
+    from belated.validation import Parameter
 
 KINDS = {
     "Sequence[float]": "a list of numbers",
@@ -33,10 +33,10 @@ def overview(title: str, registry: Registry[Any]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from belated.domains import parameters_of
+    from belated.validation import fields_of
 
     classes = list(registry.values())
-    common = [one for one in parameters_of(classes[0]) if all(one in parameters_of(cls) for cls in classes)]
+    common = [one for one in fields_of(classes[0]) if all(one in fields_of(cls) for cls in classes)]
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 1, 0))
     table.add_column(style="bold cyan", no_wrap=True)
     table.add_column(overflow="fold")
@@ -84,10 +84,10 @@ def parameter_table(
     from rich.table import Table
     from rich.text import Text
 
-    from belated.domains import parameters_of
-    from belated.spec import EXAMPLES
+    from belated.specs import EXAMPLES
+    from belated.validation import fields_of
 
-    shown = [one for one in parameters_of(cls) if one not in without and (only is None or one in only)]
+    shown = [one for one in fields_of(cls) if one not in without and (only is None or one in only)]
     if not shown:
         return Text("no parameters", style="dim")
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -122,7 +122,7 @@ def domain_of(cls: Any, parameter: Parameter) -> str:
 
 def written(key: str, cls: Any) -> str:
     """A line of a file that asks for the class: the object that its doctest makes."""
-    from belated.spec import EXAMPLES
+    from belated.specs import EXAMPLES
 
     if cls.__name__ in EXAMPLES:
         rest = [EXAMPLES[cls.__name__]]
@@ -136,9 +136,9 @@ def written(key: str, cls: Any) -> str:
 
 def _example(cls: Any) -> dict[str, Any]:
     """The arguments with which the class is made in its docstring."""
-    from belated.domains import parameters_of
+    from belated.validation import fields_of
 
-    names = [parameter.name for parameter in parameters_of(cls)]
+    names = [parameter.name for parameter in fields_of(cls)]
     for example in doctest.DocTestParser().get_examples(cls.__doc__ or ""):
         for node in ast.walk(ast.parse(example.source)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == cls.__name__:
@@ -152,7 +152,7 @@ def _example(cls: Any) -> dict[str, Any]:
 def look_up(name: str, registries: Mapping[str, Registry[Any]]) -> list[RenderableType]:
     """The details of the name in each registry that has it; an error with the nearest name if none has."""
     from belated.errors import UnknownName
-    from belated.spec.keys import hint
+    from belated.specs.tables import suggest
 
     found = [
         details("policy" if registry.kind == "policy" else "law", registry, known)
@@ -163,5 +163,5 @@ def look_up(name: str, registries: Mapping[str, Registry[Any]]) -> list[Renderab
     if not found:
         names = [known for registry in registries.values() for known in registry]
         kinds = " or ".join(registry.kind for registry in registries.values())
-        raise UnknownName(f"{name!r} is no {kinds}.{hint(name, names)} There are {', '.join(dict.fromkeys(names))}.")
+        raise UnknownName(f"{name!r} is no {kinds}.{suggest(name, names)} There are {', '.join(dict.fromkeys(names))}.")
     return found

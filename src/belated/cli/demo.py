@@ -25,9 +25,9 @@ def command(
 ) -> None:
     """Serve simulated traffic until Ctrl-C."""
     with guarded(), needed(), tempfile.TemporaryDirectory(prefix="belated-demo-") as folder:
-        from belated.journal.database import without_password
         from belated.service.demo import run_demo
         from belated.service.settings import Settings, port_of
+        from belated.service.storage.database import without_password
 
         def listening(address: str) -> None:
             note(f"the demo is at {address}; Ctrl-C ends it.", stderr=True)

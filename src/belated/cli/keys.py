@@ -23,9 +23,9 @@ def create(
 ) -> None:
     """Make a key and show it, this once."""
     with guarded(), needed():
-        from belated.journal.journal import open_journal
-        from belated.service.keys import check_role, free_name, make_key
+        from belated.service.api_keys import check_role, free_name, make_key
         from belated.service.settings import settings
+        from belated.service.storage.journal import open_journal
 
         check_role(role)
         with closing(open_journal(settings({"db": db}).db)) as journal:
@@ -39,9 +39,9 @@ def create(
 def listing(db: Db = None) -> None:
     """All keys, without what they are."""
     with guarded(), needed():
-        from belated.journal.journal import open_journal
-        from belated.service.clock import shown
+        from belated.service.core.timestamps import shown
         from belated.service.settings import settings
+        from belated.service.storage.journal import open_journal
 
         with closing(open_journal(settings({"db": db}).db, make=False, read_only=True)) as journal:
             found = journal.all_keys()
@@ -62,9 +62,9 @@ def listing(db: Db = None) -> None:
 def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="Of the key.")], db: Db = None) -> None:
     """No longer take a key."""
     with guarded(), needed():
-        from belated.journal.journal import open_journal
-        from belated.service.keys import revoke_key
+        from belated.service.api_keys import revoke_key
         from belated.service.settings import settings
+        from belated.service.storage.journal import open_journal
 
         with closing(open_journal(settings({"db": db}).db, make=False)) as journal:
             revoke_key(journal, name)

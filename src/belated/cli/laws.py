@@ -15,8 +15,8 @@ def command(
     """List the reward and delay laws, or tell all about one."""
     with guarded():
         from belated.cli.catalogue import look_up, overview
-        from belated.delays.base import DELAYS
-        from belated.rewards.base import REWARDS
+        from belated.delays._base import DELAYS
+        from belated.rewards._base import REWARDS
 
         screen = console()
         if name is not None:

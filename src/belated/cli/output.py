@@ -9,22 +9,22 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from belated.atomic_output import StagedOutput
 from belated.errors import InvalidParameter, StateError
-from belated.figures import plot_sweep, save_figure
-from belated.result import Result
-from belated.spec.paths import steps_of
-from belated.stage import Stage
+from belated.simulation.figures import plot_sweep, save_figure
+from belated.simulation.result import Result
+from belated.specs.paths import steps_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from belated.sweep import Sweep
+    from belated.studies.sweep import Sweep
 
 PICTURES = ("png", "svg")
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def write_result(stage: Stage, result: Result) -> None:
+def write_result(stage: StagedOutput, result: Result) -> None:
     """result.npz, regret.csv, regret.png, regret.svg."""
     result.save(stage.path("result.npz"))
     result.to_frame().to_csv(stage.path("regret.csv"), index=False, lineterminator="\n")
@@ -33,7 +33,7 @@ def write_result(stage: Stage, result: Result) -> None:
         save_figure(figure, stage.path(f"regret.{kind}"))
 
 
-def write_sweep(stage: Stage, sweep: Sweep, key: str) -> None:
+def write_sweep(stage: StagedOutput, sweep: Sweep, key: str) -> None:
     """sweep.csv, sweep.png, sweep.svg, and a result for each value in results."""
     last = steps_of(key, "key")[-1]
     width = len(str(len(sweep.values) - 1))

@@ -20,7 +20,7 @@ def command(
     with guarded():
         import belated.policies  # noqa: F401  (registers them)
         from belated.cli.catalogue import look_up, overview
-        from belated.forms.base import POLICIES
+        from belated.policies._base.policy import POLICIES
 
         screen = console()
         if name is not None:

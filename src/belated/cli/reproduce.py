@@ -12,8 +12,8 @@ from belated.cli.console import INTERRUPTED, console, guarded, interrupted_once,
 from belated.cli.options import Quiet, Workers
 
 if TYPE_CHECKING:
-    from belated.experiments import Experiment
-    from belated.reproduce import Outcome
+    from belated.studies.experiments import PaperExperiment
+    from belated.studies.reproduce import ExperimentOutcome
 
 OUT = Path("out/paper")
 STYLES = {"holds": "bold green", "fails": "bold red", "undecided": "bold yellow"}
@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Play the paper's experiments, and test what it says about them."""
     with guarded():
-        from belated.experiments import chosen
+        from belated.studies.experiments import chosen
 
         if listed:
             _list(chosen(names or ["all"]))
@@ -45,15 +45,15 @@ def command(
         experiments = chosen(names or [])
         from belated.cli.reproducing import watched
         from belated.errors import ReproductionInterrupted
-        from belated.report import Report, summed
-        from belated.report.words import tally
-        from belated.reproduce import reproduce
+        from belated.studies.report import Report, summed
+        from belated.studies.report.phrasing import tally
+        from belated.studies.reproduce import reproduce
 
         started = time.perf_counter()
         stopped = None
         with interrupted_once(), Report(out) as report:
 
-            def finished(outcome: Outcome) -> None:
+            def finished(outcome: ExperimentOutcome) -> None:
                 report.add(outcome)
                 if not quiet:
                     _show(outcome)
@@ -79,8 +79,8 @@ def command(
             summary = summed(outcomes, seed, fraction, seconds, stopped is not None)
             page = report.finish(summary, outcomes)
         if not quiet:
-            from belated.cli.numbers import seconds as span
-            from belated.cli.numbers import short
+            from belated.formatting import seconds as span
+            from belated.formatting import short
 
             screen = console()
             screen.print()
@@ -99,12 +99,12 @@ def command(
             raise typer.Exit(INTERRUPTED)
 
 
-def _show(outcome: Outcome) -> None:
+def _show(outcome: ExperimentOutcome) -> None:
     """The claims of an experiment, when it is finished."""
     from rich.table import Table
     from rich.text import Text
 
-    from belated.report.words import MARKS, summary
+    from belated.studies.report.phrasing import MARKS, summary
 
     screen = console()
     screen.print(
@@ -124,13 +124,13 @@ def _show(outcome: Outcome) -> None:
     screen.print(rows)
 
 
-def _list(experiments: list[Experiment]) -> None:
+def _list(experiments: list[PaperExperiment]) -> None:
     """What there is: names, claims, runs, rounds."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    from belated.cli.numbers import short
+    from belated.formatting import short
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
     table.add_column("name", style="bold", no_wrap=True)

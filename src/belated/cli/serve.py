@@ -37,9 +37,9 @@ def command(
 ) -> None:
     """Serve until a signal says to end."""
     with guarded(), needed():
-        from belated.journal.database import without_password
         from belated.service.serve import serve
         from belated.service.settings import settings
+        from belated.service.storage.database import without_password
 
         found = settings({"db": db, "host": host, "port": port, "log": log, "config": config})
         serve(

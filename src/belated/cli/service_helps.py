@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from belated.defaults import USUAL
+from belated.policies._base.defaults import USUAL
 
 SERVE = f"""\
 Run the policies on real traffic, behind HTTP.

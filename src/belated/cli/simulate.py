@@ -19,12 +19,12 @@ def command(
 ) -> None:
     """Play what a file says; write a result, a table and a plot."""
     with guarded():
-        from belated.cli.bar import bar
+        from belated.atomic_output import StagedOutput
+        from belated.cli.progress_bar import bar
         from belated.cli.tables import caution, heading, pace, summary
-        from belated.config import read_experiment
         from belated.errors import Interrupted
-        from belated.simulate import simulate
-        from belated.stage import Stage
+        from belated.simulation.simulate import simulate
+        from belated.studies.config import read_experiment
 
         experiment = read_experiment(file, **overrides(runs, seed, horizon, out))
         from belated.cli.output import write_result  # heavy, and not needed to find a mistake
@@ -36,7 +36,7 @@ def command(
                 "note: ",
                 stderr=True,
             )
-        with Stage(experiment.out) as stage, interrupted_once():
+        with StagedOutput(experiment.out) as stage, interrupted_once():
             stopped = None
             try:
                 with bar("simulating", quiet) as progress:

@@ -19,19 +19,19 @@ def command(
 ) -> None:
     """Regret against one key of a file: the delay, the gap, the number of arms, ..."""
     with guarded():
-        from belated.cli.bar import bar
+        from belated.atomic_output import StagedOutput
+        from belated.cli.progress_bar import bar
         from belated.cli.tables import heading, pace, sweep_table
-        from belated.config import read_sweep
         from belated.errors import SweepInterrupted
-        from belated.stage import Stage
-        from belated.sweep import sweep
+        from belated.studies.config import read_sweep
+        from belated.studies.sweep import sweep
 
         plan = read_sweep(file, **overrides(runs, seed, horizon, out))
         from belated.cli.output import write_sweep  # heavy, and not needed to find a mistake
 
         first = plan.experiments[0]
         each = dict(zip(plan.values, plan.experiments, strict=True))
-        with Stage(first.out) as stage, interrupted_once():
+        with StagedOutput(first.out) as stage, interrupted_once():
             stopped = None
             try:
                 with bar("sweeping", quiet) as progress:

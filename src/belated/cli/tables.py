@@ -11,14 +11,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from belated.cli.numbers import give_or_take, many, seconds, share, short
 from belated.errors import BelatedError
+from belated.formatting import give_or_take, many, seconds, share, short
+from belated.kernel.rng import family_generator
 from belated.problem import Problem
-from belated.result import Result
-from belated.rng import family_generator
+from belated.simulation.result import Result
 
 if TYPE_CHECKING:
-    from belated.sweep import Sweep
+    from belated.studies.sweep import Sweep
 
 LOOKED_AT = 1000
 """Runs of a family that are drawn again to know which arm was best."""

@@ -7,8 +7,8 @@ from contextlib import closing
 import typer
 
 from belated.cli.console import guarded, note
-from belated.cli.numbers import many
 from belated.cli.serve import Db, needed
+from belated.formatting import many
 
 DAMAGED = 1
 """Exit status where something is not as it should be."""
@@ -17,9 +17,9 @@ DAMAGED = 1
 def command(db: Db = None) -> None:
     """Compute everything anew, and compare."""
     with guarded(), needed():
-        from belated.journal.journal import open_journal
+        from belated.service.core.verify import verify
         from belated.service.settings import settings
-        from belated.service.verify import verify
+        from belated.service.storage.journal import open_journal
 
         with closing(open_journal(settings({"db": db}).db, make=False, read_only=True)) as journal:
             found = verify(journal)

@@ -8,8 +8,8 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from belated._version import __version__
-from belated.client.talk import Call, Failure, Patience, Reply
-from belated.client.verbs import Verbs
+from belated.client.operations import Verbs
+from belated.client.protocol import Call, Failure, Reply, RetryPolicy
 from belated.errors import InvalidParameter, MissingComponent
 
 KEPT_OPEN = 100
@@ -93,10 +93,10 @@ def _with_key(key: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def _patience(retries: Any, wait: Any) -> Patience:
+def _patience(retries: Any, wait: Any) -> RetryPolicy:
     if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
         raise InvalidParameter(f"retries is {retries!r}; give a whole number >= 0.")
-    return Patience(retries, _seconds("wait", wait))
+    return RetryPolicy(retries, _seconds("wait", wait))
 
 
 def _seconds(name: str, value: Any) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from belated.delays.base import DELAYS
-from belated.delays.base import DelayLaw as DelayLaw
+from belated.delays._base import DELAYS
+from belated.delays._base import DelayLaw as DelayLaw
 from belated.registry import load_plugins
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law
+from belated.delays._base import DelayLaw, delay_law
 from belated.delays.mixture import Mixture
-from belated.domains import Domain
-from belated.engine.laws import BY_CELL, BY_VALUE, LawsBuilder, Row, row
 from belated.errors import InvalidParameter
-from belated.rewards.base import RewardLaw
+from belated.kernel.law_table import BY_CELL, BY_VALUE, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw
+from belated.validation import Domain
 
 _VALUE = Domain(0, 1)
 
@@ -110,12 +110,12 @@ class ByReward(DelayLaw):
             merged[law] = merged.get(law, 0.0) + float(share)
         return Mixture([(share, law) for law, share in merged.items()])
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         laws = self.by_value(reward)
         rows = builder.wholes([builder.number(law, reward) for law in laws.values()])
         if reward.atoms is None:
-            return row(BY_CELL, lo=rows, hi=len(laws))
-        return row(BY_VALUE, a=rows, lo=builder.reals(list(laws)), hi=len(laws))
+            return law_row(BY_CELL, lo=rows, hi=len(laws))
+        return law_row(BY_VALUE, a=rows, lo=builder.reals(list(laws)), hi=len(laws))
 
 
 def _law(value: Any, law: Any) -> DelayLaw:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law, whole
-from belated.domains import Probability
-from belated.engine.laws import BEYOND, FIXED, NEVER, SAMPLE, LawsBuilder, Row, row
+from belated.delays._base import DelayLaw, delay_law, whole
 from belated.errors import InvalidParameter
-from belated.rewards.base import RewardLaw
+from belated.kernel.law_table import BEYOND, FIXED, NEVER, SAMPLE, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw
+from belated.validation import Probability
 
 
 @delay_law
@@ -55,13 +55,13 @@ class Empirical(DelayLaw):
         below = np.searchsorted(np.asarray(self.delays), whole(rounds), side="right")
         return np.asarray((1.0 - self.never) * (below / len(self.delays)))
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         sample = np.minimum(np.asarray(self.delays), BEYOND)
         if self.never == 1.0:
-            return row(FIXED, lo=NEVER)
+            return law_row(FIXED, lo=NEVER)
         behind = NEVER if self.never > 0.0 else sample[-1]
         known = builder.wholes([*sample, behind])
-        return row(SAMPLE, a=sample.size / (1.0 - self.never), lo=known, hi=sample.size)
+        return law_row(SAMPLE, a=sample.size / (1.0 - self.never), lo=known, hi=sample.size)
 
 
 def _short(value: object) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law, whole
-from belated.domains import Rounds
-from belated.engine.laws import BEYOND, FIXED, LawsBuilder, Row, row
-from belated.rewards.base import RewardLaw
+from belated.delays._base import DelayLaw, delay_law, whole
+from belated.kernel.law_table import BEYOND, FIXED, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw
+from belated.validation import Rounds
 
 
 @delay_law
@@ -34,5 +34,5 @@ class Fixed(DelayLaw):
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.where(whole(rounds) >= self.rounds, 1.0, 0.0)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
-        return row(FIXED, lo=min(self.rounds, BEYOND))
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
+        return law_row(FIXED, lo=min(self.rounds, BEYOND))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law, whole
-from belated.engine.laws import LawsBuilder, Row
+from belated.delays._base import DelayLaw, delay_law, whole
 from belated.errors import InvalidParameter
-from belated.rewards.base import RewardLaw
+from belated.kernel.law_table import LawRow, LawTableBuilder
+from belated.rewards._base import RewardLaw
 
 _FIRST_BLOCK, _BLOCK = 1 << 12, 1 << 16
 """Rounds of a distribution function that are asked for at a time: few at first, as most laws are over soon."""
@@ -89,7 +89,7 @@ class FromScipy(DelayLaw):
         edge = np.nextafter(g + 1.0, g) if self._discrete else g + 1.0  # floor(X) <= g exactly if X < g + 1
         return np.where(g >= 0.0, self.frozen.cdf(edge), 0.0)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         blocks = []
         start, size = 0, _FIRST_BLOCK
         last = min(self.longest, builder.horizon)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law, whole
-from belated.domains import NonNegative
-from belated.engine.laws import FIXED, GEOMETRIC, LawsBuilder, Row, row
-from belated.rewards.base import RewardLaw
+from belated.delays._base import DelayLaw, delay_law, whole
+from belated.kernel.law_table import FIXED, GEOMETRIC, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw
+from belated.validation import NonNegative
 
 
 @delay_law
@@ -45,7 +45,7 @@ class Geometric(DelayLaw):
         """ln of the probability that a round brings nothing."""
         return -math.log1p(1.0 / self.mean)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         if self.mean == 0.0:
-            return row(FIXED, lo=0)
-        return row(GEOMETRIC, 1.0 / self._log_stay)
+            return law_row(FIXED, lo=0)
+        return law_row(GEOMETRIC, 1.0 / self._log_stay)

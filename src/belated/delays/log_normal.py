@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from belated.delays.base import DelayLaw, delay_law, whole
-from belated.domains import Positive
-from belated.engine.laws import LOGNORMAL, LawsBuilder, Row
-from belated.rewards.base import RewardLaw
+from belated.delays._base import DelayLaw, delay_law, whole
+from belated.kernel.law_table import LOGNORMAL, LawRow, LawTableBuilder
+from belated.rewards._base import RewardLaw
+from belated.validation import Positive
 
 
 @delay_law
@@ -45,6 +45,6 @@ class LogNormal(DelayLaw):
         with np.errstate(divide="ignore"):
             return np.asarray(ndtr((np.log(edge) - math.log(self.median)) / self.sigma))
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         place, scale = math.log(self.median), self.sigma
         return builder.smooth(LOGNORMAL, place, scale, lambda u: np.exp(place + scale * ndtri(u)), unsure=0.5)

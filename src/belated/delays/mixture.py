@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law, whole
-from belated.domains import Domain
-from belated.engine.laws import LawsBuilder, Row
+from belated.delays._base import DelayLaw, delay_law, whole
 from belated.errors import InvalidParameter
-from belated.rewards.base import RewardLaw
+from belated.kernel.law_table import LawRow, LawTableBuilder
+from belated.rewards._base import RewardLaw
+from belated.validation import Domain
 
 _WEIGHT = Domain(0, 1e12)
 
@@ -83,5 +83,5 @@ class Mixture(DelayLaw):
             return self
         return Mixture([(weight, law.given(reward)) for weight, law in self._present])
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         return builder.split(self._present, reward)

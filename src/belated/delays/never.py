@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law, whole
-from belated.engine.laws import FIXED, NEVER, LawsBuilder, Row, row
-from belated.rewards.base import RewardLaw
+from belated.delays._base import DelayLaw, delay_law, whole
+from belated.kernel.law_table import FIXED, NEVER, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw
 
 
 @delay_law
@@ -31,5 +31,5 @@ class Never(DelayLaw):
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.zeros(whole(rounds).shape)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
-        return row(FIXED, lo=NEVER)
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
+        return law_row(FIXED, lo=NEVER)

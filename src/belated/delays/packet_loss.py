@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, whole
 from belated.delays.fixed import Fixed
 from belated.delays.never import Never
-from belated.domains import Probability
-from belated.engine.laws import LawsBuilder, Row
-from belated.rewards.base import RewardLaw
+from belated.kernel.law_table import LawRow, LawTableBuilder
+from belated.rewards._base import RewardLaw
+from belated.validation import Probability
 
 
 @delay_law
@@ -36,5 +36,5 @@ class PacketLoss(DelayLaw):
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.where(whole(rounds) >= 0.0, self.observed, 0.0)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         return builder.split([(self.observed, Fixed(0)), (1.0 - self.observed, Never())], reward)

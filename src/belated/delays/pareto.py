@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import zeta
 
-from belated.delays.base import DelayLaw, check_level, delay_law, whole
-from belated.domains import Positive
-from belated.engine.laws import POWER, LawsBuilder, Row
-from belated.numerics import LARGEST_EXPONENT
-from belated.rewards.base import RewardLaw
+from belated.delays._base import DelayLaw, check_level, delay_law, whole
+from belated.kernel.law_table import POWER, LawRow, LawTableBuilder
+from belated.kernel.math import LARGEST_EXPONENT
+from belated.rewards._base import RewardLaw
+from belated.validation import Positive
 
 
 @delay_law
@@ -51,7 +51,7 @@ class Pareto(DelayLaw):
             return math.inf if exponent > LARGEST_EXPONENT else math.ceil(self.scale * math.exp(exponent)) - 1
         return super().quantile(q)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         exponent, most = -1.0 / self.alpha, math.exp(LARGEST_EXPONENT)
         return builder.smooth(
             POWER, self.scale, exponent, lambda u: self.scale * np.minimum(u**exponent, most), unsure=0.25

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import pdtr
 
-from belated.delays.base import DelayLaw, delay_law, whole
-from belated.domains import NonNegative
-from belated.engine.laws import FIXED, LawsBuilder, Row, row
-from belated.rewards.base import RewardLaw
+from belated.delays._base import DelayLaw, delay_law, whole
+from belated.kernel.law_table import FIXED, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw
+from belated.validation import NonNegative
 
 
 @delay_law
@@ -38,9 +38,9 @@ class Poisson(DelayLaw):
         g = whole(rounds)
         return np.where(g >= 0.0, pdtr(np.maximum(g, 0.0), self.mean), 0.0)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         if self.mean == 0.0:
-            return row(FIXED, lo=0)
+            return law_row(FIXED, lo=0)
         width = 12.0 * math.sqrt(self.mean) + 60.0  # beyond it less than 2^-53 of the mass
         first = max(math.floor(self.mean - width), 0)
         stop = min(math.ceil(self.mean + width), builder.horizon) + 1

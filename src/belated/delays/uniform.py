@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw, delay_law, whole
-from belated.domains import Rounds
-from belated.engine.laws import SPAN, LawsBuilder, Row, row
+from belated.delays._base import DelayLaw, delay_law, whole
 from belated.errors import InvalidParameter
-from belated.rewards.base import RewardLaw
+from belated.kernel.law_table import SPAN, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw
+from belated.validation import Rounds
 
 
 @delay_law
@@ -42,5 +42,5 @@ class Uniform(DelayLaw):
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.clip((whole(rounds) - self.low + 1.0) / (self.high - self.low + 1.0), 0.0, 1.0)
 
-    def encode(self, builder: LawsBuilder, reward: RewardLaw) -> Row:
-        return row(SPAN, lo=self.low, hi=self.high)
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
+        return law_row(SPAN, lo=self.low, hi=self.high)

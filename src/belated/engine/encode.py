@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.laws import BERNOULLI, BEYOND, FIXED, Laws, LawsBuilder, Row
+from belated.kernel.law_table import BERNOULLI, BEYOND, FIXED, LawRow, LawTable, LawTableBuilder
 from belated.problem import Problem
 
 ROUNDS_OF_A_LOOKUP = 1 << 18
@@ -18,10 +18,10 @@ MOST_LOOKUPS = 16
 """More than these are too large for the memory that is close to a processor."""
 
 
-class Board(NamedTuple):
+class EncodedProblem(NamedTuple):
     """Problems as the engine plays them."""
 
-    laws: Laws
+    laws: LawTable
     longest: int  # of all delays that come
     gaps: npt.NDArray[np.float64]  # (problems, K)
 
@@ -39,19 +39,19 @@ class Board(NamedTuple):
         return bool((self.laws.kind[: self.gaps.size] == BERNOULLI).all())
 
 
-def board(problems: Sequence[Problem], horizon: int, runs: int = 1) -> Board:
+def encode_problems(problems: Sequence[Problem], horizon: int, runs: int = 1) -> EncodedProblem:
     """The problems as numbers: one that so many runs share, or one for each run of a chunk."""
-    laws, longest = encode(problems, horizon, runs)
-    return Board(laws, longest, np.array([problem.gaps for problem in problems]))
+    laws, longest = encode_laws(problems, horizon, runs)
+    return EncodedProblem(laws, longest, np.array([problem.gaps for problem in problems]))
 
 
-def encode(problems: Sequence[Problem], horizon: int, runs: int = 1) -> tuple[Laws, int]:
+def encode_laws(problems: Sequence[Problem], horizon: int, runs: int = 1) -> tuple[LawTable, int]:
     """(laws, longest delay): the rewards' rows of all problems' arms, then the delays', then those they lead to. Each
     problem is for so many runs."""
     arms = problems[0].arms
     half = len(problems) * arms
-    builder = LawsBuilder(horizon, roots=2 * half, lookups=min(horizon * runs // ROUNDS_OF_A_LOOKUP, MOST_LOOKUPS))
-    known: dict[int, Row] = {}  # of delay laws that are the very same object, which is quickly seen
+    builder = LawTableBuilder(horizon, roots=2 * half, lookups=min(horizon * runs // ROUNDS_OF_A_LOOKUP, MOST_LOOKUPS))
+    known: dict[int, LawRow] = {}  # of delay laws that are the very same object, which is quickly seen
     for number, problem in enumerate(problems):
         for place, reward, delay in zip(count(number * arms), problem.rewards, problem.delays, strict=False):
             builder.root(place, builder.row(reward))

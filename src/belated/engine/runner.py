@@ -9,24 +9,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.compiling import compile_for
-from belated.engine import boxes
-from belated.engine import flight as air
-from belated.engine import stock as draws
-from belated.engine.answers import MOST_ARMS
-from belated.engine.circle import play_rings
-from belated.engine.compilers import crew_for, missing_for
-from belated.engine.encode import Board
-from belated.engine.episode import Outcome, Setting, play
-from belated.engine.game import BAD_ARM, NO_ROOM, STOPPED
-from belated.engine.laws import FIXED
-from belated.engine.mistake import cannot_compile
-from belated.engine.stretch import LONGEST, play_stretches
-from belated.forms.base import Policy
-from belated.forms.calls import entry_for, no_such_arm, with_table
-from belated.forms.state import allocate
-from belated.kernel import COMPILE_ERRORS, quietly
-from belated.rng import seed_words
+from belated.engine import draw_buffer, feedback_boxes, timing_wheel
+from belated.engine.compile_errors import cannot_compile
+from belated.engine.compile_pool import crew_for, missing_for
+from belated.engine.encode import EncodedProblem
+from belated.engine.packed_feedback import MOST_ARMS
+from belated.engine.ring_loop import play_rings
+from belated.engine.run import Outcome, Setting, play
+from belated.engine.run_io import BAD_ARM, NO_ROOM, STOPPED
+from belated.engine.speculative import LONGEST, play_stretches
+from belated.kernel.compile import compile_for
+from belated.kernel.jit import COMPILE_ERRORS, ignore_overflow
+from belated.kernel.law_table import FIXED
+from belated.kernel.rng import seed_words
+from belated.policies._base.entry_points import entry_for, no_such_arm, with_table
+from belated.policies._base.policy import Policy
+from belated.policies._base.state import allocate
 
 TABULATED = 1 << 16
 """Counts up to which a policy's bonus is looked up."""
@@ -42,7 +40,7 @@ class Chunk:
 
     first: int
     runs: int
-    board: Board
+    board: EncodedProblem
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[Outc
             if plan.stop[0] != 0:
                 return None
             outcome = _outcome(chunk.runs, setting)
-            with quietly():
+            with ignore_overflow():
                 status = _played(way, policy, chunk, setting, outcome)
             if status == BAD_ARM:
                 raise no_such_arm(policy, setting.gap.shape[1])
@@ -103,7 +101,11 @@ def _way(policy: Policy, chunk: Chunk, plan: Plan) -> Callable[..., Any]:
     board, horizon = chunk.board, plan.horizon
     if board.binary and 0 <= board.common_delay(horizon) < LONGEST_RING:
         return play_rings
-    stays = board.binary and type(policy).stays and boxes.suits(board.gaps.shape[1], board.longest, horizon)
+    stays = (
+        board.binary
+        and type(policy).changes_on_feedback_only
+        and feedback_boxes.suits(board.gaps.shape[1], board.longest, horizon)
+    )
     return play_stretches if stays else play
 
 
@@ -127,7 +129,7 @@ def _played(way: Callable[..., Any], policy: Policy, chunk: Chunk, setting: Sett
         if way is not play:  # from the beginning, in a wheel
             return _played(play, policy, chunk, setting, outcome)
         *given, flight, stock, place = arguments
-        arguments = (*given, air.grown(flight), stock, place)
+        arguments = (*given, timing_wheel.grown(flight), stock, place)
         status = _call(way, policy, *arguments)
     return status
 
@@ -138,8 +140,8 @@ def _for_wheel(
     """The arguments of :func:`play`, and what must outlive them; with what draws, if something is drawn."""
     arms, horizon = setting.gap.shape[1], setting.horizon
     state = allocate(arms, policy.shape())[0]
-    flight = air.allocate(chunk.board.longest, horizon)
-    stock, source = draws.allocate(chunk.board.laws, arms, horizon, drawn=drawn)
+    flight = timing_wheel.allocate(chunk.board.longest, horizon)
+    stock, source = draw_buffer.allocate(chunk.board.laws, arms, horizon, drawn=drawn)
     return (_parameters(policy, setting), setting, outcome, state, flight, stock, np.zeros(3, np.int64)), source
 
 
@@ -149,8 +151,8 @@ def _for_stretches(
     """The arguments of :func:`play_stretches`, likewise."""
     arms, horizon = setting.gap.shape[1], setting.horizon
     state, (tally,) = allocate(arms, policy.shape(), (np.uint64, (MOST_ARMS,)))
-    stock, source = draws.allocate(chunk.board.laws, arms, horizon, drawn=drawn)
-    waiting = boxes.allocate(chunk.board.longest, horizon, LONGEST, stock.delay.size)
+    stock, source = draw_buffer.allocate(chunk.board.laws, arms, horizon, drawn=drawn)
+    waiting = feedback_boxes.allocate(chunk.board.longest, horizon, LONGEST, stock.delay.size)
     return (_parameters(policy, setting), setting, outcome, state, tally, waiting, stock), source
 
 
@@ -161,7 +163,7 @@ def _for_ring(
     arms, horizon = setting.gap.shape[1], setting.horizon
     ring = chunk.board.common_delay(horizon) + 1
     state, (places, ahead) = allocate(arms, policy.shape(), (np.uint32, (ring,)), (np.uint64, (arms,)))
-    batch = draws.batch_bits(arms, horizon, LARGEST_IN_RING)
+    batch = draw_buffer.batch_bits(arms, horizon, LARGEST_IN_RING)
     return (_parameters(policy, setting), setting, chunk.board.laws, outcome, state, places, ahead, batch), None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from belated.forms.base import POLICIES
+from belated.policies._base.policy import POLICIES
 from belated.registry import load_plugins
 
 if TYPE_CHECKING:

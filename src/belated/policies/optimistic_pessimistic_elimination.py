@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from belated.forms.base import policy
-from belated.forms.confidence import BracketPolicy
-from belated.forms.elimination import EliminationPolicy
+from belated.policies._base.confidence import BracketPolicy
+from belated.policies._base.elimination import EliminationPolicy
+from belated.policies._base.policy import policy
 
 
 @policy

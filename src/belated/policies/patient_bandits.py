@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.domains import Positive, PositiveProbability
-from belated.forms import hooks
-from belated.forms.base import NO_TABLE, policy
-from belated.forms.index import IndexPolicy
-from belated.forms.state import Arm
-from belated.numerics import exp, log
+from belated.kernel.math import exp, log
+from belated.policies._base import interface
+from belated.policies._base.index import IndexPolicy
+from belated.policies._base.policy import NO_TABLE, policy
+from belated.policies._base.state import Arm
+from belated.validation import Positive, PositiveProbability
 
 
 @policy
@@ -45,7 +45,7 @@ class PatientBandits(IndexPolicy):
     constant: Positive = 2.0
     delta: PositiveProbability = 0.05
 
-    class Constants(NamedTuple):
+    class KernelParams(NamedTuple):
         """constant * L = level + growth ln m; the exponent of the last term."""
 
         level: float
@@ -53,7 +53,7 @@ class PatientBandits(IndexPolicy):
         exponent: float
         table: npt.NDArray[np.float64] = NO_TABLE
 
-    def constants(self, arms: int) -> tuple[float, ...]:
+    def kernel_params(self, arms: int) -> tuple[float, ...]:
         exponent = min(self.alpha, 0.5)
         if self.horizon is not None:
             return self.constant * (math.log(2.0 * arms) + 3.0 * math.log(self.horizon)), 0.0, exponent
@@ -67,9 +67,9 @@ class PatientBandits(IndexPolicy):
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:
         m = max(arm.pulls, 1.0)
-        return arm.total / m - hooks.tabulated(policy, m)
+        return arm.total / m - interface.tabulated(policy, m)
 
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
         m = max(arm.pulls, 1.0)
-        return arm.total / m + hooks.tabulated(policy, m)
+        return arm.total / m + interface.tabulated(policy, m)

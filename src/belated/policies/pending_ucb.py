@@ -7,13 +7,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.domains import Domain
-from belated.forms import ages
-from belated.forms.base import NO_TABLE, policy
-from belated.forms.coin import coin_upper
-from belated.forms.confidence import ConfidencePolicy, level, level_at
-from belated.forms.index import LEADER, IndexPolicy, forget
-from belated.forms.pending import (
+from belated.policies._base import age_histogram
+from belated.policies._base.confidence import ConfidencePolicy, level, level_at
+from belated.policies._base.index import LEADER, IndexPolicy, forget
+from belated.policies._base.kl_bernoulli import kl_upper
+from belated.policies._base.pending import (
     CAME,
     CHECK,
     LONGEST,
@@ -28,7 +26,9 @@ from belated.forms.pending import (
     refresh_silent,
     window,
 )
-from belated.forms.state import Arm, State
+from belated.policies._base.policy import NO_TABLE, policy
+from belated.policies._base.state import Arm, State
+from belated.validation import Domain
 
 MOST = 4.0
 """How many times the answers of an arm its lost ones may count."""
@@ -73,11 +73,11 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
 
     label = "Pending-UCB"
     formula = "argmax q: x kl((S + 1/2)/(n + 1), q) <= 4c, x = n + young pending"
-    memory = ages.SIZE + 4
+    memory = age_histogram.SIZE + 4
 
     patience: Annotated[float | None, Domain(0, open_low=True, optional=True)] = None
 
-    class Constants(NamedTuple):
+    class KernelParams(NamedTuple):
         """The confidence level; the longest believable delay, 0 if it is not given."""
 
         c: float
@@ -85,22 +85,22 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
         patience: float
         table: npt.NDArray[np.float64] = NO_TABLE
 
-    def constants(self, arms: int) -> tuple[float, ...]:
+    def kernel_params(self, arms: int) -> tuple[float, ...]:
         c, growth = level(self.confidence, self.horizon, self.delta, arms)
         return c, growth, self.patience or 0.0
 
     @staticmethod
-    def note_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
-        ages.age(state, arm, now)
-        ages.count(state, arm, now, 1.0)
+    def on_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        age_histogram.age(state, arm, now)
+        age_histogram.count(state, arm, now, 1.0)
         if rank == 0:
             state.memory[arm, SHARE] = 1.0
             state.memory[state.arms, SHARES] += 1.0
 
     @staticmethod
-    def note_answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
-        ages.age(state, arm, now)
-        ages.count(state, arm, pulled_at, -1.0)
+    def on_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        age_histogram.age(state, arm, now)
+        age_histogram.count(state, arm, pulled_at, -1.0)
         state.memory[state.arms, CAME] += 1.0
         state.memory[state.arms, TOTAL] += reward
         late = float(now - pulled_at)  # its delay and 1
@@ -108,13 +108,13 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
         state.memory[state.arms, LONGEST] = max(state.memory[state.arms, LONGEST], late)
 
     @staticmethod
-    def note_correction(
+    def on_correction(
         policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, answers: Any, total: Any
     ) -> Any:
         state.memory[state.arms, CAME] += answers
         state.memory[state.arms, TOTAL] += total
         if pulls < 0.0 and answers == 0.0:
-            ages.count(state, arm, pulled_at, -1.0)
+            age_histogram.count(state, arm, pulled_at, -1.0)
         if answers < 0.0 and state.observed[arm] == 1.0:
             state.memory[state.arms, SEEN] -= 1.0
             state.memory[state.arms, SHARES] += 1.0 - state.memory[arm, SHARE]
@@ -130,7 +130,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
         x = n + arm.memory[arm.number, YOUNG]
         if n < 1.0:
             rounds = window(policy, arm.memory, everyone)
-            old = arm.pulls - ages.younger(arm, rounds) if rounds > 0.0 else 0.0
+            old = arm.pulls - age_histogram.younger(arm, rounds) if rounds > 0.0 else 0.0
             if old > 0.0:
                 usual = (arm.memory[everyone, TOTAL] + 0.5) / (arm.memory[everyone, CAME] + 1.0)
                 mean = min(usual, 0.5) * FAITH / (FAITH + old)
@@ -141,7 +141,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
             most = min(MOST, everyone / max(arm.memory[everyone, SHARES], 1e-9))
             x *= max(min(most, 1.0 / max(arm.memory[arm.number, SHARE], 1e-9)), 1.0)
         x = max(x, 1.0)
-        return coin_upper(mean, 4.0 * level_at(policy, x) / x)
+        return kl_upper(mean, 4.0 * level_at(policy, x) / x)
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
@@ -157,18 +157,18 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
         return state.register[LEADER]
 
     @staticmethod
-    def pulled(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+    def after_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
         refresh(policy, state, arm, now)
 
     @staticmethod
-    def answered(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+    def after_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         if state.observed[arm] == 1.0:
             state.memory[state.arms, SEEN] += 1.0
             refresh_silent(policy, state, now)
         refresh(policy, state, arm, now)
 
     @staticmethod
-    def corrected(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    def after_correction(policy: Any, state: State, arm: Any, now: Any) -> Any:
         refresh_silent(policy, state, now)
         if state.pulls[arm] > 0:
             refresh(policy, state, arm, now)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from belated.forms.base import policy
-from belated.forms.confidence import ConfidencePolicy, level_at
-from belated.forms.elimination import EliminationPolicy
-from belated.forms.state import Arm
-from belated.numerics import power_of_two
+from belated.kernel.math import power_of_two
+from belated.policies._base.confidence import ConfidencePolicy, level_at
+from belated.policies._base.elimination import EliminationPolicy
+from belated.policies._base.policy import policy
+from belated.policies._base.state import Arm
 
 
 @policy
@@ -34,5 +34,5 @@ class PhasedElimination(EliminationPolicy, ConfidencePolicy):
     formula = "SE in phases l = 1, 2, ...: sweep the arms with n < 16c 4^l, eliminate when none is left"
 
     @staticmethod
-    def enough(policy: Any, arm: Arm, phase: Any) -> Any:
+    def phase_done(policy: Any, arm: Arm, phase: Any) -> Any:
         return arm.observed >= 16.0 * level_at(policy, max(arm.observed, 1.0)) * power_of_two(2 * min(phase, 500))

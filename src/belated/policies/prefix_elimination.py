@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from belated.forms.base import policy
-from belated.forms.elimination import EliminationPolicy
-from belated.forms.prefix import PrefixPolicy
+from belated.policies._base.elimination import EliminationPolicy
+from belated.policies._base.policy import policy
+from belated.policies._base.prefix import PrefixPolicy
 
 
 @policy

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.errors import InvalidParameter
-from belated.forms import hooks
-from belated.forms.base import NO_TABLE, label_with, policy
-from belated.forms.confidence import level, radius, sharp
-from belated.forms.index import IndexPolicy
-from belated.forms.prefix import (
+from belated.kernel.jit import inline
+from belated.policies._base import interface
+from belated.policies._base.confidence import level, radius, sharp
+from belated.policies._base.index import IndexPolicy
+from belated.policies._base.policy import NO_TABLE, label_with, policy
+from belated.policies._base.prefix import (
     DOUBTED,
     MISSING,
     OLD,
@@ -26,8 +27,7 @@ from belated.forms.prefix import (
     close,
     opened,
 )
-from belated.forms.state import Arm
-from belated.kernel import inner
+from belated.policies._base.state import Arm
 
 WIDER = math.sqrt(2.0)
 """How many times the radius inside U is, where pulls are spread: 2c in place of c."""
@@ -35,7 +35,7 @@ FURTHER = 4.0
 """How many times the pulls of the most telling prefix a spread index may take for known."""
 
 
-@inner
+@inline
 def spread_upper(policy: Any, arm: Arm) -> Any:
     """The smaller of U, with a radius wider by the square root of 2, and the bound of the most telling prefix with the
     radius of up to four times its pulls."""
@@ -103,7 +103,7 @@ class PrefixUCB(IndexPolicy, PrefixPolicy):
 
     spread: bool = False
 
-    class Constants(NamedTuple):
+    class KernelParams(NamedTuple):
         """The confidence level; whether pulls are spread."""
 
         c: float
@@ -115,10 +115,10 @@ class PrefixUCB(IndexPolicy, PrefixPolicy):
         if not isinstance(self.spread, bool):
             raise InvalidParameter(f"PrefixUCB: spread is {self.spread!r}; give True or False.")
 
-    def constants(self, arms: int) -> tuple[float, ...]:
+    def kernel_params(self, arms: int) -> tuple[float, ...]:
         c, growth = level(self.confidence, self.horizon, self.delta, arms)
         return c, growth, float(self.spread)
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
-        return spread_upper(policy, arm) if policy.spread > 0.0 else hooks.upper(policy, arm)
+        return spread_upper(policy, arm) if policy.spread > 0.0 else interface.upper(policy, arm)

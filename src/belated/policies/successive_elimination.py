@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from belated.forms.base import policy
-from belated.forms.confidence import ConfidencePolicy
-from belated.forms.elimination import EliminationPolicy
+from belated.policies._base.confidence import ConfidencePolicy
+from belated.policies._base.elimination import EliminationPolicy
+from belated.policies._base.policy import policy
 
 
 @policy

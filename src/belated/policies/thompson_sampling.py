@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.domains import ShapeNumber
-from belated.forms.base import NO_TABLE, Policy, policy
-from belated.forms.state import Arm, Shape, State
-from belated.kernel import inner
-from belated.numerics import normal_quantile
-from belated.rng import word
-from belated.samplers import beta_draw, beta_draw_straight
+from belated.kernel.jit import inline
+from belated.kernel.math import normal_quantile
+from belated.kernel.rng import word
+from belated.kernel.samplers import beta_draw, beta_draw_straight
+from belated.policies._base.policy import NO_TABLE, Policy, policy
+from belated.policies._base.state import Arm, Shape, State
+from belated.validation import ShapeNumber
 
 
-@inner
+@inline
 def counts(policy: Any, observed: Any, total: Any) -> Any:
     """The two numbers of an arm's posterior."""
     return policy.successes + total, policy.failures + (observed - total)
 
 
-@inner
+@inline
 def posterior(policy: Any, arm: Arm) -> Any:
     """Mean and standard deviation of an arm's posterior."""
     a, b = counts(policy, arm.observed, arm.total)
@@ -52,20 +52,20 @@ class ThompsonSampling(Policy):
 
     label = "Thompson"
     formula = "argmax of draws from Beta(successes + S, failures + n - S)"
-    takes_back = True
-    takes_new_arms = True
+    supports_retraction = True
+    supports_new_arms = True
 
     successes: ShapeNumber = 1.0
     failures: ShapeNumber = 1.0
 
-    class Constants(NamedTuple):
+    class KernelParams(NamedTuple):
         """The prior."""
 
         successes: float
         failures: float
         table: npt.NDArray[np.float64] = NO_TABLE
 
-    def constants(self, arms: int) -> tuple[float, ...]:
+    def kernel_params(self, arms: int) -> tuple[float, ...]:
         return self.successes, self.failures
 
     @classmethod

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from belated.forms.base import policy
-from belated.forms.confidence import ConfidencePolicy, upper_at
-from belated.forms.index import IndexPolicy
+from belated.policies._base.confidence import ConfidencePolicy, upper_at
+from belated.policies._base.index import IndexPolicy
+from belated.policies._base.policy import policy
 
 
 @policy

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from belated.forms.base import policy
-from belated.forms.confidence import ConfidencePolicy
-from belated.forms.state import State
-from belated.rng import uniform, word
+from belated.kernel.rng import to_unit, word
+from belated.policies._base.confidence import ConfidencePolicy
+from belated.policies._base.policy import policy
+from belated.policies._base.state import State
 
 
 @policy
@@ -26,10 +26,10 @@ class UniformChoice(ConfidencePolicy):
 
     label = "Uniform"
     formula = "each arm with probability 1/K"
-    takes_back = True
-    takes_new_arms = True
+    supports_retraction = True
+    supports_new_arms = True
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
         arms = state.arms
-        return np.int64(uniform(word(state.key[0], state.key[1], now, 0)) * arms)
+        return np.int64(to_unit(word(state.key[0], state.key[1], now, 0)) * arms)

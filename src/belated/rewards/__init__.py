@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from belated.registry import load_plugins
-from belated.rewards.base import REWARDS
-from belated.rewards.base import RewardLaw as RewardLaw
+from belated.rewards._base import REWARDS
+from belated.rewards._base import RewardLaw as RewardLaw
 
 if TYPE_CHECKING:
     from belated.rewards.bernoulli import Bernoulli as Bernoulli

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from belated.domains import Probability
-from belated.engine.laws import BERNOULLI, LawsBuilder, Row, row
-from belated.rewards.base import RewardLaw, discrete_cdf, reward_law
+from belated.kernel.law_table import BERNOULLI, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw, discrete_cdf, reward_law
+from belated.validation import Probability
 
 
 @reward_law
@@ -31,5 +31,5 @@ class Bernoulli(RewardLaw):
     def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return discrete_cdf(self.atoms, x)
 
-    def encode(self, builder: LawsBuilder) -> Row:
-        return row(BERNOULLI, lo=math.ceil(self.mean * 2.0**52 - 0.5))
+    def encode(self, builder: LawTableBuilder) -> LawRow:
+        return law_row(BERNOULLI, lo=math.ceil(self.mean * 2.0**52 - 0.5))

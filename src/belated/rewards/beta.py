@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
-from belated.domains import ShapeNumber
-from belated.engine.laws import BETA, LawsBuilder, Row, row
-from belated.rewards.base import RewardLaw, reward_law
+from belated.kernel.law_table import BETA, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw, reward_law
+from belated.validation import ShapeNumber
 
 
 @reward_law
@@ -31,5 +31,5 @@ class Beta(RewardLaw):
     def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.asarray(betainc(self.a, self.b, np.clip(np.asarray(x, np.float64), 0.0, 1.0)))
 
-    def encode(self, builder: LawsBuilder) -> Row:
-        return row(BETA, self.a, self.b)
+    def encode(self, builder: LawTableBuilder) -> LawRow:
+        return law_row(BETA, self.a, self.b)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from belated.domains import Domain
-from belated.engine.laws import CHOICE, LawsBuilder, Row, probabilities_before, row
 from belated.errors import InvalidParameter, UnsupportedSupport
-from belated.rewards.base import RewardLaw, discrete_cdf, reward_law
+from belated.kernel.law_table import CHOICE, LawRow, LawTableBuilder, law_row, probabilities_before
+from belated.rewards._base import RewardLaw, discrete_cdf, reward_law
+from belated.validation import Domain
 
 _NUMBER = Domain()
 
@@ -66,7 +66,7 @@ class Categorical(RewardLaw):
     def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return discrete_cdf(self.atoms, x)
 
-    def encode(self, builder: LawsBuilder) -> Row:
+    def encode(self, builder: LawTableBuilder) -> LawRow:
         before = probabilities_before(list(self.atoms.values()))
         start = builder.reals(np.concatenate([before, list(self.atoms)]))
-        return row(CHOICE, lo=start, hi=len(self.atoms))
+        return law_row(CHOICE, lo=start, hi=len(self.atoms))

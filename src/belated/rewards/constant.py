@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.domains import Probability
-from belated.engine.laws import CONSTANT, LawsBuilder, Row, row
-from belated.rewards.base import RewardLaw, discrete_cdf, reward_law
+from belated.kernel.law_table import CONSTANT, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw, discrete_cdf, reward_law
+from belated.validation import Probability
 
 
 @reward_law
@@ -33,5 +33,5 @@ class Constant(RewardLaw):
     def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return discrete_cdf(self.atoms, x)
 
-    def encode(self, builder: LawsBuilder) -> Row:
-        return row(CONSTANT, self.value)
+    def encode(self, builder: LawTableBuilder) -> LawRow:
+        return law_row(CONSTANT, self.value)

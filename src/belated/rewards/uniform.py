@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.domains import Probability
-from belated.engine.laws import SPREAD, LawsBuilder, Row, row
 from belated.errors import InvalidParameter
-from belated.rewards.base import RewardLaw, reward_law
+from belated.kernel.law_table import SPREAD, LawRow, LawTableBuilder, law_row
+from belated.rewards._base import RewardLaw, reward_law
+from belated.validation import Probability
 
 
 @reward_law
@@ -35,5 +35,5 @@ class Uniform(RewardLaw):
     def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.clip((np.asarray(x, np.float64) - self.low) / (self.high - self.low), 0.0, 1.0)
 
-    def encode(self, builder: LawsBuilder) -> Row:
-        return row(SPREAD, self.low, self.high - self.low)
+    def encode(self, builder: LawTableBuilder) -> LawRow:
+        return law_row(SPREAD, self.low, self.high - self.low)

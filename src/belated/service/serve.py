@@ -16,11 +16,11 @@ import structlog
 import uvicorn
 
 from belated.errors import ConfigurationError
-from belated.journal.database import without_password
-from belated.journal.journal import open_journal
-from belated.service.app import make_app
+from belated.service.api.app import make_app
+from belated.service.core.service import Service
 from belated.service.settings import Settings
-from belated.service.state import Service
+from belated.service.storage.database import without_password
+from belated.service.storage.journal import open_journal
 
 GRACE_SECONDS = 8
 """How long requests that were begun may take to end, once the end is asked for."""

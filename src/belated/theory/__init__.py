@@ -9,7 +9,7 @@ an answer belongs to: :func:`prefix_elimination` and :func:`prefix_ucb`. Earlier
 
 from belated.theory.bound import Bound
 from belated.theory.chosen import THEOREMS, bound_of
-from belated.theory.earlier import Row, dudik, joulani, manegueu, table, without_delays
+from belated.theory.earlier import TableRow, dudik, joulani, manegueu, table, without_delays
 from belated.theory.lower import (
     dependent_hard_pair,
     independent_hard_family,
@@ -19,7 +19,6 @@ from belated.theory.lower import (
     ucb_hard_instance,
 )
 from belated.theory.prefix import prefix_elimination, prefix_ucb
-from belated.theory.reduction import Played, Reduction, reduction
 from belated.theory.upper import (
     optimistic_pessimistic,
     optimistic_ucb,
@@ -30,9 +29,7 @@ from belated.theory.upper import (
 __all__ = [
     "THEOREMS",
     "Bound",
-    "Played",
-    "Reduction",
-    "Row",
+    "TableRow",
     "bound_of",
     "dependent_hard_pair",
     "dudik",
@@ -47,7 +44,6 @@ __all__ = [
     "phased_elimination",
     "prefix_elimination",
     "prefix_ucb",
-    "reduction",
     "successive_elimination",
     "table",
     "ucb_hard_instance",

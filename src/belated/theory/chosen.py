@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from belated.errors import InvalidParameter
-from belated.forms.base import Policy
+from belated.policies._base.policy import Policy
 from belated.policies.optimistic_pessimistic_elimination import OptimisticPessimisticElimination
 from belated.policies.optimistic_ucb import OptimisticUCB
 from belated.policies.phased_elimination import PhasedElimination

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from belated.delays import Fixed, PacketLoss, Pareto
-from belated.delays.base import DelayLaw
-from belated.domains import Domain
+from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
 from belated.problem import Problem
 from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, number
 from belated.theory.minimise import common_share, over, smallest_delay
+from belated.validation import Domain
 
 _CHECKED = 1_000_000
 """Rounds at each of which a condition on a distribution function is checked."""
@@ -138,7 +138,7 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of Table 1: the setting, what was known, what the paper shows. None where the setting is another one."""
 
     setting: str
@@ -146,7 +146,7 @@ class Row:
     paper: dict[str, float] | None
 
 
-def table(problem: Problem, horizon: int) -> list[Row]:
+def table(problem: Problem, horizon: int) -> list[TableRow]:
     """The paper's Table 1 with the numbers of a problem: constants and factors ln K left out on both sides.
 
     >>> from belated import Problem
@@ -161,10 +161,10 @@ def table(problem: Problem, horizon: int) -> list[Row]:
     horizon = check_horizon(horizon)
     mab = without_delays(problem, horizon)
     independent = not problem.reward_dependent
-    rows = [Row("general, reward-independent", None, None), Row("fixed delay", None, None)]
-    rows += [Row("Pareto delay", None, None), Row("packet loss", None, None)]
+    rows = [TableRow("general, reward-independent", None, None), TableRow("fixed delay", None, None)]
+    rows += [TableRow("Pareto delay", None, None), TableRow("packet loss", None, None)]
     if independent:
-        rows[0] = Row(
+        rows[0] = TableRow(
             rows[0].setting,
             {"R_MAB + K E[D]": joulani(problem, horizon).value},
             {"min over q of R_MAB/q + d(q)": _best_quantile(problem, mab)},
@@ -175,13 +175,13 @@ def table(problem: Problem, horizon: int) -> list[Row]:
                 "R_MAB + K d": mab + problem.arms * delay,
                 "sqrt(TK) + sqrt(K) d": dudik(problem, horizon).value,
             }
-            rows[1] = Row(rows[1].setting, previous, {"R_MAB + d": mab + delay})
+            rows[1] = TableRow(rows[1].setting, previous, {"R_MAB + d": mab + delay})
         alphas = [law.alpha if isinstance(law, Pareto) and law.scale == 1.0 else None for law in problem.delays]
         known = [alpha for alpha in alphas if alpha is not None]
         if len(known) == problem.arms:
             smallest = min(known)
             previous = {"R_MAB + sum of (8/gap)^((1-alpha)/alpha)": manegueu(problem, horizon, smallest).value}
-            rows[2] = Row(
+            rows[2] = TableRow(
                 rows[2].setting,
                 previous,
                 {
@@ -193,7 +193,7 @@ def table(problem: Problem, horizon: int) -> list[Row]:
         seen = [law.observed for law in problem.delays if isinstance(law, PacketLoss)]
         if len(seen) == problem.arms:
             p = min(seen)
-            rows[3] = Row(
+            rows[3] = TableRow(
                 rows[3].setting,
                 {"(1 - p) T": (1.0 - p) * horizon},
                 {"R_MAB / p": mab / p if p > 0.0 else math.inf},
@@ -204,7 +204,7 @@ def table(problem: Problem, horizon: int) -> list[Row]:
         level = max(1.0 - float(gaps.min()) - 1e-12, 0.0)  # a share that reaches it up to rounding reaches it
         worse, best = _laws(problem)
         longest = max(*(law.quantile(level) for law in worse), min(law.quantile(level) for law in best))
-    rows.append(Row("general, reward-dependent", None, {"R_MAB + d(1 - gap_min)": mab + longest}))
+    rows.append(TableRow("general, reward-dependent", None, {"R_MAB + d(1 - gap_min)": mab + longest}))
     return rows
 
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from belated.delays import ByReward, Fixed, Mixture, Never
-from belated.delays.base import DelayLaw
-from belated.domains import Domain
+from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
 from belated.problem import Family, Problem
 from belated.rewards import Bernoulli, Categorical, Constant
-from belated.rewards.base import RewardLaw
+from belated.rewards._base import RewardLaw
 from belated.theory.bound import ANYONE, Bound, check_horizon, number
+from belated.validation import Domain
 
 _ARMS = Domain(2, 10**7, whole=True)
 _ROUNDS = Domain(0, 2**53, whole=True)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays.base import DelayLaw
+from belated.delays._base import DelayLaw
 from belated.delays.fixed import Fixed
 
 Array = npt.NDArray[np.float64]

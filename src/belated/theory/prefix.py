@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from belated.forms.prefix import ENDS
+from belated.policies._base.prefix import ENDS
 from belated.problem import Problem
 from belated.theory.bound import Bound, check_horizon, check_problem, number, quantile
 from belated.theory.minimise import Array

@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from belated.errors import Refused
-from belated.service.dashboard import entry
-from belated.service.dashboard.look import Look
+from belated.errors import ApiError
+from belated.service.api.messages import ArmAnswer
+from belated.service.api.problems import problem_response
+from belated.service.core.service import Service
+from belated.service.dashboard import auth
+from belated.service.dashboard.queries import Look
 from belated.service.dashboard.render import ASSETS, asset, rendered
-from belated.service.messages import ArmAnswer
-from belated.service.problems import problem_response
-from belated.service.state import Service
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -64,9 +64,9 @@ class Pages:
         async def handle(request: Request) -> Response:
             try:
                 if checked:
-                    entry.check(self._service.keyring, request)
+                    auth.check(self._service.keyring, request)
                 answer = await handler(request)
-            except Refused as refused:
+            except ApiError as refused:
                 answer = self._refusal(request, refused)
             for name, value in HEADERS.items():
                 answer.headers.setdefault(name, value)
@@ -74,11 +74,11 @@ class Pages:
 
         return handle
 
-    def _refusal(self, request: Request, refused: Refused) -> Response:
+    def _refusal(self, request: Request, refused: ApiError) -> Response:
         if "text/html" not in request.headers.get("accept", ""):
             return problem_response(refused)
         if refused.status == 401 and request.method == "GET":
-            return RedirectResponse(entry.login_address(request), 303)
+            return RedirectResponse(auth.login_address(request), 303)
         title = HTTPStatus(refused.status).phrase
         text = rendered("error.html", status=refused.status, title=title, detail=str(refused), **self._around())
         return Response(text, refused.status, media_type="text/html")
@@ -115,7 +115,7 @@ class Pages:
         """A file that pages ask for."""
         name: str = request.path_params["file"]
         if name not in ASSETS:
-            raise Refused(404, "not-found", f"there is no file {name!r}.")
+            raise ApiError(404, "not-found", f"there is no file {name!r}.")
         return Response(asset(name), media_type=ASSETS[name], headers={"Cache-Control": "public, max-age=31536000"})
 
     # ---- keys ----
@@ -123,19 +123,19 @@ class Pages:
     async def login(self, request: Request) -> Response:
         """Ask for a key, or take it."""
         asked = request.method == "POST"
-        fields = await entry.form_of(request) if asked else dict(request.query_params)
+        fields = await auth.form_of(request) if asked else dict(request.query_params)
         wrong = None
         if asked:
             try:
-                return entry.log_in(self._service.keyring, request, fields)
-            except Refused as refused:
+                return auth.log_in(self._service.keyring, request, fields)
+            except ApiError as refused:
                 wrong = str(refused)
-        text = rendered("login.html", wrong=wrong, next=entry.destination(fields.get("next")), **self._around())
+        text = rendered("login.html", wrong=wrong, next=auth.destination(fields.get("next")), **self._around())
         return Response(text, 401 if asked else 200, media_type="text/html")
 
     async def logout(self, request: Request) -> Response:
         """Forget the key."""
-        return entry.log_out(request)
+        return auth.log_out(request)
 
 
 def _rows(arms: list[ArmAnswer]) -> list[int]:

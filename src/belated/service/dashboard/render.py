@@ -10,8 +10,8 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from belated._version import __version__
-from belated.service.dashboard import charts, words
-from belated.service.dashboard.shares import slots
+from belated.service.dashboard import charts, formatting
+from belated.service.dashboard.aggregates import slots
 
 ASSETS = {"style.css": "text/css", "live.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
@@ -45,7 +45,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(
-        charts=charts, words=words, slots=slots, asset=asset_address, link=experiment_address, version=__version__
+        charts=charts, words=formatting, slots=slots, asset=asset_address, link=experiment_address, version=__version__
     )
     return made
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from belated.service.demo.past import make_history
+from belated.service.demo.history import make_history
 from belated.service.demo.traffic import Traffic
 from belated.service.serve import listen, serve
 from belated.service.settings import Settings

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx2
 
-from belated.journal.events import DECIDED, IMPUTED
-from belated.journal.journal import Journal, open_journal
-from belated.service.demo.world import MEAN_PAUSE, World, stories
+from belated.service.demo.scenarios import MEAN_PAUSE, World, stories
+from belated.service.storage.events import DECIDED, IMPUTED
+from belated.service.storage.journal import Journal, open_journal
 
 RECENT = 100_000
 """Events of an experiment that are searched for decisions that are still out."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from belated.service.dashboard.charts.base import Part, across, element, nice_step, picture, rooms
-from belated.service.dashboard.contents import Ages
-from belated.service.dashboard.words import duration, grouped, short
+from belated.service.dashboard.formatting import duration, grouped, short
+from belated.service.dashboard.schemas import Ages
 
 HEIGHT, TOP, BOTTOM = 280.0, 24.0, 30.0
 FEWEST = 6

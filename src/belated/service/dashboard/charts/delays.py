@@ -6,6 +6,7 @@ import math
 
 from markupsafe import Markup
 
+from belated.service.api.messages import CurveAnswer, DelaysAnswer
 from belated.service.dashboard.charts.base import (
     UNITS,
     Part,
@@ -18,8 +19,7 @@ from belated.service.dashboard.charts.base import (
     rooms,
     stretched,
 )
-from belated.service.dashboard.words import cut, duration, share
-from belated.service.messages import CurveAnswer, DelaysAnswer
+from belated.service.dashboard.formatting import cut, duration, share
 
 HEIGHT, TOP, BOTTOM = 280.0, 12.0, 30.0
 TICKS = (0.001, 0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0, 604_800.0, 2_592_000.0, 31_536_000.0)

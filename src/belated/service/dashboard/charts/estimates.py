@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
+from belated.service.api.messages import ArmAnswer
 from belated.service.dashboard.charts.base import Part, across, colour, element, picture
-from belated.service.dashboard.contents import Bracket
-from belated.service.dashboard.words import cut, figure, prefix
-from belated.service.messages import ArmAnswer
+from belated.service.dashboard.formatting import cut, figure, prefix
+from belated.service.dashboard.schemas import Bracket
 
 TOP, BOTTOM, ROW = 8.0, 30.0, 34.0
 THIN = 0.004

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from markupsafe import Markup
 
-from belated.service.clock import read
+from belated.service.api.messages import ArmAnswer
+from belated.service.core.timestamps import read
 from belated.service.dashboard.charts.base import (
     UNITS,
     Part,
@@ -20,9 +21,8 @@ from belated.service.dashboard.charts.base import (
     rooms,
     stretched,
 )
-from belated.service.dashboard.contents import Elimination, Traffic
-from belated.service.dashboard.words import clock_time, cut, grouped, share
-from belated.service.messages import ArmAnswer
+from belated.service.dashboard.formatting import clock_time, cut, grouped, share
+from belated.service.dashboard.schemas import Elimination, Traffic
 
 HEIGHT, TOP, BOTTOM = 250.0, 14.0, 26.0
 STEPS = (1, 2, 5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200)

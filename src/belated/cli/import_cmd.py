@@ -1,0 +1,33 @@
+"""``belated import``: restore an export."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from belated.cli.console import guarded, note
+from belated.cli.serve import Db, needed
+from belated.formatting import many
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="An export.", show_default=False)], db: Db = None
+) -> None:
+    """Take in the events of an export that are not there yet."""
+    with guarded(), needed():
+        from belated.service.core.export import take_in
+        from belated.service.settings import settings
+        from belated.service.storage.journal import open_journal
+
+        with closing(open_journal(settings({"db": db}).db)) as journal:
+            known = {stored.name for stored in journal.experiments()}
+            name, new = take_in(journal, file)
+        if new:
+            note(f"{name}: {many(new, 'event')} taken in.")
+        elif name not in known:
+            note(f"{name}: made; the export has no events.")
+        else:
+            note(f"{name}: everything was there already.")

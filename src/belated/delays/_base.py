@@ -1,0 +1,121 @@
+"""What every delay law is: a distribution on {0, 1, 2, ..., never}, which may depend on the reward."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar, dataclass_transform
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.errors import InvalidParameter
+from belated.kernel.law_table import LawRow, LawTableBuilder
+from belated.registry import Registry
+from belated.rewards._base import RewardLaw
+from belated.validation import Validated
+
+_LONGEST_SUM = 10_000_000
+"""The longest delay up to which an expectation is summed."""
+
+
+@dataclass(frozen=True)
+class DelayLaw(Validated, ABC):
+    """A distribution of delays in whole rounds; "never" is a delay too. A concrete law is a frozen dataclass of its
+    parameters."""
+
+    formula: ClassVar[str] = ""
+    """The law in one line, for ``belated laws``."""
+
+    @abstractmethod
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """P(delay <= rounds); its limit is 1 less the probability of never."""
+
+    @property
+    def never(self) -> float:
+        """P(never)."""
+        return 0.0
+
+    @property
+    def longest(self) -> float:
+        """The longest delay that comes at all; ``math.inf`` where there is none."""
+        return math.inf
+
+    def quantile(self, q: float) -> float:
+        """min { g : P(delay <= g) >= q }, the paper's d(q); ``math.inf`` where that is never reached. A whole number
+        otherwise."""
+        q = check_level(q)
+        if q == 0.0 or float(self.cdf(0)) >= q:
+            return 0
+        if not self._reaches(q):
+            return math.inf
+        high = 1
+        while float(self.cdf(high)) < q:
+            high *= 2
+            if high > 2**1000:
+                return math.inf
+        low = high // 2  # cdf(low) < q <= cdf(high)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if float(self.cdf(middle)) >= q:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _reaches(self, q: float) -> bool:
+        """Whether P(delay <= g) >= q for some g: the limit is reached only where there is a longest delay."""
+        if math.isfinite(self.longest):
+            return float(self.cdf(self.longest)) >= q
+        return q < 1.0 - self.never
+
+    @property
+    def expected(self) -> float:
+        """E[delay]; ``math.inf`` where feedback may never come or the tail is too heavy."""
+        if self.never > 0.0:
+            return math.inf
+        if self.longest > _LONGEST_SUM:
+            raise InvalidParameter(f"{type(self).__name__} does not say its expected delay; define ``expected`` in it.")
+        return math.fsum(1.0 - self.cdf(np.arange(int(self.longest))))
+
+    @property
+    def depends_on_reward(self) -> bool:
+        """Whether the law needs the reward to be drawn from."""
+        return False
+
+    def given(self, reward: RewardLaw) -> DelayLaw:
+        """The marginal law of the delay of an arm with these rewards; an error if the two do not fit."""
+        return self
+
+    @abstractmethod
+    def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
+        """The law as the engine plays it; tables that its row speaks of are added to the builder."""
+
+
+DELAYS: Registry[DelayLaw] = Registry("delay law", "belated.delays")
+L = TypeVar("L", bound=DelayLaw)
+
+
+@dataclass_transform(frozen_default=True)
+def delay_law(cls: type[L]) -> type[L]:
+    """Decorator of a concrete law: a frozen dataclass, registered."""
+    return DELAYS.register(cls)
+
+
+def check_level(q: float) -> float:
+    """A quantile's level is a number in [0, 1]."""
+    if isinstance(q, bool) or not isinstance(q, int | float | np.integer | np.floating) or not 0.0 <= q <= 1.0:
+        raise InvalidParameter(f"the quantile's level is {q!r}; give a number in [0, 1].")
+    return float(q)
+
+
+def whole(rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Rounds as whole numbers: a delay is at most 2.7 exactly if it is at most 2."""
+    try:
+        given = np.asarray(rounds, np.float64)
+    except (TypeError, ValueError):
+        given = np.array(np.nan)
+    if np.any(np.isnan(given)):
+        raise InvalidParameter(f"rounds is {rounds!r}; give a number of rounds, or an array of them.")
+    return np.asarray(np.floor(given))

@@ -1,0 +1,1 @@
+"""Runs on a GPU: one thread a run."""

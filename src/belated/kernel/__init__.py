@@ -1,0 +1,1 @@
+"""The compiled core's foundation: the only package that names numba."""

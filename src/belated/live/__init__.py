@@ -1,0 +1,1 @@
+"""The live bandit: the same policies, one decision at a time."""

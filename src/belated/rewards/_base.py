@@ -1,0 +1,60 @@
+"""What every reward law is: a distribution on [0, 1] that knows its mean and its distribution function."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeVar, dataclass_transform
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.kernel.law_table import LawRow, LawTableBuilder
+from belated.registry import Registry
+from belated.validation import Validated
+
+
+@dataclass(frozen=True)
+class RewardLaw(Validated, ABC):
+    """A distribution of rewards inside [0, 1]. A concrete law is a frozen dataclass of its parameters."""
+
+    formula: ClassVar[str] = ""
+    """The law in one line, for ``belated laws``."""
+
+    if TYPE_CHECKING:  # a field of some laws, a property of others
+
+        @property
+        def mean(self) -> float:
+            """The expected reward."""
+
+    @abstractmethod
+    def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """P(reward <= x)."""
+
+    @property
+    def atoms(self) -> dict[float, float] | None:
+        """The values and their probabilities, or None for a continuous law."""
+        return None
+
+    @abstractmethod
+    def encode(self, builder: LawTableBuilder) -> LawRow:
+        """The law as the engine plays it; tables that its row speaks of are added to the builder."""
+
+
+REWARDS: Registry[RewardLaw] = Registry("reward law", "belated.rewards")
+L = TypeVar("L", bound=RewardLaw)
+
+
+@dataclass_transform(frozen_default=True)
+def reward_law(cls: type[L]) -> type[L]:
+    """Decorator of a concrete law: a frozen dataclass, registered."""
+    return REWARDS.register(cls)
+
+
+def discrete_cdf(atoms: dict[float, float], x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """P(reward <= x) for a law on few values."""
+    points = np.asarray(x, np.float64)
+    total = np.zeros(points.shape)
+    for value, probability in atoms.items():
+        total += probability * (points >= value)
+    return total

@@ -1,0 +1,1 @@
+"""What the service does: experiments, events, operations, transactions, the writer."""

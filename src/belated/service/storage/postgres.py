@@ -1,0 +1,125 @@
+"""PostgreSQL, for several server processes on one database."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from belated.errors import DuplicateError, StorageError
+from belated.service.storage.database import Database, Row, without_password
+
+SCHEMA_LOCK = 0x62656C61746564
+"""The number of the lock under which tables are made."""
+EXPERIMENT_LOCKS = 0x62656C61
+"""The first number of the locks of experiments."""
+
+
+class PostgreSQL(Database):
+    """A connection to a server. Commits are durable as the server's own settings say (``synchronous_commit = on``)."""
+
+    blob = "BYTEA"
+    real = "DOUBLE PRECISION"
+    whole = "BIGINT"
+    several_writers = True
+
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
+        self._url = url
+        self._read_only = read_only
+        self._connect()
+
+    def _connect(self) -> None:
+        try:
+            self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+        except psycopg.ProgrammingError:  # its text repeats what it could not read, a password perhaps
+            raise StorageError(
+                f"{without_password(self._url)} is no address of a database; give postgresql://user@host/database"
+            ) from None
+        except psycopg.Error as error:
+            raise StorageError(f"{without_password(self._url)} cannot be reached: {str(error).strip()}") from None
+        try:
+            if self._read_only:
+                self._connection.execute("SET default_transaction_read_only = on")
+            elif self._connection.execute("SHOW synchronous_commit").fetchall() == [("off",)]:
+                self._connection.execute("SET synchronous_commit = on")  # acknowledged means on disk
+        except psycopg.Error as error:
+            self._connection.close()
+            raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
+
+    def _reconnect(self) -> None:
+        """If the server went away, see whether it came back."""
+        if self._connection.closed:
+            self._connect()
+
+    def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+        self._reconnect()
+        try:
+            cursor = self._connection.execute(_asked(sql), tuple(values), prepare=True)
+            return cursor.fetchall() if cursor.description else []
+        except psycopg.Error as error:
+            raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
+
+    def execute_many(self, sql: str, rows: Iterable[Row]) -> None:
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(_asked(sql), rows)
+        except psycopg.errors.UniqueViolation as error:
+            raise DuplicateError(f"{without_password(self._url)}: {str(error).strip()}") from error
+        except psycopg.Error as error:
+            raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
+
+    def rows(self, sql: str, values: Row = ()) -> Iterator[tuple[Any, ...]]:
+        self._reconnect()
+        try:
+            with self._connection.transaction(), self._connection.cursor(name="belated") as cursor:
+                cursor.itersize = 10_000
+                yield from cursor.execute(_asked(sql), tuple(values))
+        except psycopg.Error as error:
+            raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
+
+    def begin(self) -> None:
+        self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")  # what others wrote is seen once their lock is ours
+
+    def begin_reading(self) -> None:
+        self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def commit(self) -> None:
+        if self._connection.info.transaction_status != TransactionStatus.INTRANS:
+            raise StorageError(f"{without_password(self._url)}: the transaction was lost before it was committed")
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        if not self._connection.closed:
+            self.execute("ROLLBACK")
+
+    def lock_experiments(self, names: Iterable[str]) -> None:
+        for number in sorted({zlib.crc32(name.encode()) - 2**31 for name in names}):
+            self.execute("SELECT pg_advisory_xact_lock(?, ?)", (EXPERIMENT_LOCKS, number))
+
+    def lock_schema(self) -> None:
+        self.execute("SELECT pg_advisory_xact_lock(?)", (SCHEMA_LOCK,))
+
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+        return f"{column} = ANY(?)", list(values)
+
+    def has_table(self, name: str) -> bool:
+        # Not to_regclass, which may remember that there was none before another process made it.
+        sql = "SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = ? AND schemaname = ANY(current_schemas(false))"
+        return bool(self.execute(sql, (name,)))
+
+    def reader(self) -> Database:
+        return PostgreSQL(self._url, read_only=True)
+
+    def backup(self, version: int) -> str | None:
+        return None
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _asked(sql: str) -> Any:
+    """A statement with psycopg's sign for a value."""
+    return sql.replace("%", "%%").replace("?", "%s")

@@ -1,0 +1,187 @@
+"""SQLite, as linked into apsw: Python's own may carry the WAL-reset bug (3.7.0 to 3.51.2)."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import apsw
+
+from belated.errors import DuplicateError, StorageError
+from belated.service.storage.database import Database, Row
+
+SAFE = 3_051_003
+"""The first version without the WAL-reset bug."""
+BUSY_MILLISECONDS = 30_000
+
+
+class SQLite(Database):
+    """A file. Write-ahead log, and every commit is synced: acknowledged means on disk."""
+
+    synchronous = "FULL"
+
+    def __init__(self, path: str, *, read_only: bool = False, immutable: bool = False, vfs: str | None = None) -> None:
+        if apsw.SQLITE_VERSION_NUMBER < SAFE:
+            raise StorageError(
+                f"this SQLite is {apsw.sqlite_lib_version()}, which can damage a database in use; install apsw >= 3.52."
+            )
+        self.path = path
+        self._vfs = vfs
+        flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        folder = Path(path).resolve().parent
+        if not folder.is_dir():
+            raise StorageError(f"db is {path!r}, and there is no folder {str(folder)!r}; make it first.")
+        try:
+            self._connection = apsw.Connection(
+                f"file:{quote(path)}?immutable=1" if immutable else path,
+                flags=flags | apsw.SQLITE_OPEN_URI if immutable else flags,
+                vfs=vfs,
+            )
+        except apsw.Error as error:
+            raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
+        try:
+            self._connection.set_busy_timeout(BUSY_MILLISECONDS)
+            self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
+            if not read_only:
+                self._write_ahead()
+            self._file = _file_at(path)
+        except apsw.Error as error:
+            self._connection.close()
+            raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _write_ahead(self) -> None:
+        """Write ahead, which a file remembers. SQLite does not wait here for another process that does the same."""
+        end = time.monotonic() + BUSY_MILLISECONDS / 1000
+        while True:
+            try:
+                mode = self._connection.execute("PRAGMA journal_mode = WAL").fetchall()[0][0]
+                break
+            except apsw.BusyError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        if mode != "wal":
+            raise StorageError(
+                f"db is {self.path!r}, where SQLite cannot write ahead (it stays with {mode!r}); give a path on a disk "
+                "of this machine."
+            )
+
+    def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(sql, tuple(values)).fetchall()
+        except apsw.Error as error:
+            raise StorageError(f"the database {self.path!r}: {error}") from error
+
+    def execute_many(self, sql: str, rows: Iterable[Row]) -> None:
+        try:
+            self._connection.executemany(sql, rows)
+        except apsw.ConstraintError as error:
+            raise DuplicateError(f"the database {self.path!r}: {error}") from error
+        except apsw.Error as error:
+            raise StorageError(f"the database {self.path!r}: {error}") from error
+
+    def rows(self, sql: str, values: Row = ()) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._connection.execute(sql, tuple(values))
+        except apsw.Error as error:
+            raise StorageError(f"the database {self.path!r}: {error}") from error
+
+    def begin(self) -> None:
+        self.check_there()
+        self.execute("BEGIN IMMEDIATE")
+
+    def begin_reading(self) -> None:
+        self.execute("BEGIN")
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        if self._connection.in_transaction:
+            self.execute("ROLLBACK")
+
+    def check_there(self) -> None:
+        """An error if the file was taken away, or another put in its place, while it was in use."""
+        if _file_at(self.path) != self._file:
+            raise StorageError(f"the database {self.path!r} was taken away, or is another file now; restart the server")
+
+    def lock_experiments(self, names: Iterable[str]) -> None:
+        pass  # there is one writer at a time anyway
+
+    def lock_schema(self) -> None:
+        pass
+
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
+
+    def has_table(self, name: str) -> bool:
+        return bool(self.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)))
+
+    def reader(self) -> Database:
+        return SQLite(self.path, read_only=True, vfs=self._vfs)
+
+    def backup(self, version: int) -> str | None:
+        target = f"{self.path}.schema{version}.{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}.backup"
+        reader = self.reader()  # it sees what was there before the transaction
+        try:
+            reader.execute("VACUUM INTO ?", (target,))
+        finally:
+            reader.close()
+        return target
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    """What the system knows a file by, wherever it is moved; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def opened_to_read(path: str) -> SQLite:
+    """A file that is only read. Where its folder cannot be written to, SQLite cannot share it with a writer; there is
+    none then, so that the file is taken as one that does not change."""
+    try:
+        found = SQLite(path, read_only=True)
+        try:
+            found.has_table("belated_meta")
+            return found
+        except BaseException:
+            found.close()
+            raise
+    except StorageError:
+        if os.access(Path(path).resolve().parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size:
+        raise StorageError(
+            f"db is {path!r}, in a folder that cannot be written to, and its newest events are still in {str(log)!r}. "
+            "Copy both files to a folder that can be written to, and give the copy."
+        )
+    return SQLite(path, read_only=True, immutable=True)
+
+
+def check_own(path: str) -> None:
+    """An error for a file that has tables, and none of belated's: it is somebody else's, and stays as it is."""
+    tables: list[str] = []
+    if Path(path).is_file() and Path(path).stat().st_size:
+        with suppress(StorageError), closing(SQLite(path, read_only=True)) as found:  # it is told when it is opened
+            tables = [row[0] for row in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    if tables and "belated_meta" not in tables:
+        raise StorageError(
+            f"db is {path!r}, a SQLite file with tables of another program's ({', '.join(sorted(tables)[:3])}); give a "
+            "file of belated's, or the name of a new one."
+        )

@@ -1,0 +1,1 @@
+"""Simulate a problem with policies, and keep, save and draw the result."""

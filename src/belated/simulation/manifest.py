@@ -1,0 +1,145 @@
+"""The manifest of a result: everything needed to run it again, as plain data."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from belated._version import __version__
+from belated.errors import NotReproducible, StateError
+from belated.kernel.jit import source_hash
+from belated.policies._base.entry_points import sources_of
+from belated.policies._base.policy import Policy
+from belated.problem import Family, Problem
+from belated.specs import DeclaredFamily, policy_spec, problem_spec, read_policy, read_problem
+
+FORMAT = 1
+"""Version of the manifest's form."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What was simulated: problem, policies, horizon, runs, seed, checkpoints, and by which version."""
+
+    problem: dict[str, Any]
+    policies: list[dict[str, Any]]
+    horizon: int
+    runs: int
+    seed: int
+    checkpoints: list[int]
+    seconds: float
+    version: str = __version__
+    sources: str = ""
+    """A hash of the code that decided it: the package's, and that of policies and families from outside."""
+    format: int = FORMAT
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem | Family,
+        policies: Sequence[Policy],
+        horizon: int,
+        runs: int,
+        seed: int,
+        checkpoints: npt.NDArray[np.int64],
+        seconds: float,
+    ) -> Manifest:
+        """The manifest of a simulation."""
+        specs = [policy_spec(policy) for policy in policies]
+        return cls(
+            problem_spec(problem),
+            specs,
+            horizon,
+            runs,
+            seed,
+            checkpoints.tolist(),
+            seconds,
+            sources=_sources(problem, policies),
+        )
+
+    def make_problem(self) -> Problem | Family:
+        """The problem (or family), made anew from the data."""
+        if "unknown" in self.problem:
+            raise NotReproducible(
+                f"the problem of this result cannot be made anew: {self.problem['unknown']} "
+                "Give it again, as result.rerun(problem=...)."
+            )
+        return read_problem(self.problem)
+
+    def make_policies(self) -> tuple[Policy, ...]:
+        """The policies, made anew from the data."""
+        own = [str(spec["policy"]) for spec in self.policies if str(spec["policy"]).startswith("__main__:")]
+        if own:
+            raise NotReproducible(
+                f"the policy {own[0]} of this result is defined in no module that can be imported. "
+                "Give the policies again, as result.rerun(policies=...)."
+            )
+        return tuple(read_policy(spec) for spec in self.policies)
+
+    def to_json(self) -> str:
+        """The manifest as JSON text."""
+        return json.dumps(asdict(self), indent=1, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """Read what :meth:`to_json` wrote."""
+        try:
+            data = json.loads(text)
+            found = int(data["format"])
+            if found != FORMAT:
+                raise StateError(
+                    f"the manifest has format {found}; this version of belated reads format {FORMAT}. Use belated "
+                    f"{data.get('version')}."
+                )
+            return cls(**data)
+        except (ValueError, KeyError, TypeError) as error:
+            raise StateError(f"the manifest cannot be read: {error}.") from error
+
+
+def _sources(problem: Problem | Family, policies: Sequence[Policy]) -> str:
+    digest = hashlib.sha256(_package().encode())
+    files: set[str] = set()
+    for policy in policies:
+        found, values = sources_of(type(policy))
+        files |= found
+        digest.update(repr(sorted(values)).encode())
+    if not isinstance(problem, Problem | DeclaredFamily):
+        files.add(inspect.getsourcefile(inspect.unwrap(problem)) or "" if inspect.isroutine(problem) else "")
+    for file in sorted(files):
+        digest.update(Path(file).read_bytes() if Path(file).is_file() else file.encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _package() -> str:
+    """A hash of the package's sources that decide what is played, and of numba's version."""
+    digest = hashlib.sha256(source_hash().encode())
+    folder = Path(__file__).parent.parent
+    for part in ("rewards/*.py", "delays/*.py", "specs/*.py", "problem.py", "simulation/*.py"):
+        for path in sorted(folder.glob(part)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def labels_of(policies: Sequence[Policy]) -> list[str]:
+    """A label for each policy: short where that is unique, with its parameters where not, numbered where even those are
+    the same."""
+    short = Counter(policy.label for policy in policies)
+    labels = [policy.label if short[policy.label] == 1 else policy.describe() for policy in policies]
+    seen: Counter[str] = Counter()
+    total = Counter(labels)
+    for place, label in enumerate(labels):
+        seen[label] += 1
+        if total[label] > 1:
+            labels[place] = f"{label} #{seen[label]}"
+    return labels

@@ -1,0 +1,246 @@
+"""Results: arrays with a manifest, and what people ask of them."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import uuid
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.delays._base import check_level
+from belated.errors import InvalidParameter, StateError
+from belated.problem import Family, Problem
+from belated.simulation.manifest import Manifest
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from belated.policies._base.policy import Policy
+
+_ARRAYS = ("rounds", "mean", "stderr", "curves", "final", "pulls", "observed", "in_flight", "lost", "eliminated_at")
+
+
+class Difference(NamedTuple):
+    """A paired difference of two policies' pseudo-regret at the horizon: the first less the second, in the same
+    runs."""
+
+    mean: float
+    stderr: float
+    runs: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """Pseudo-regret of P policies over R runs, at C checkpoints; K arms.
+
+    Pseudo-regret is the sum over rounds of (best mean - mean of the pulled arm). Feedback is counted at the horizon T:
+    that of round s with delay d is *observed* if s + d <= T, *in flight* if it comes later, *lost* if it never comes;
+    the three add up to the pulls."""
+
+    labels: list[str]
+    """(P,) a name for each policy."""
+    rounds: npt.NDArray[np.int64]
+    """(C,) the checkpoints."""
+    mean: npt.NDArray[np.float64]
+    """(P, C) mean pseudo-regret over all runs."""
+    stderr: npt.NDArray[np.float64]
+    """(P, C) its standard error; NaN for a single run."""
+    curves: npt.NDArray[np.float64]
+    """(P, kept, C) the runs' curves; all runs', or the first ones' where that would take more than 128 MiB."""
+    final: npt.NDArray[np.float64]
+    """(P, R) pseudo-regret at the horizon."""
+    pulls: npt.NDArray[np.int32]
+    """(P, R, K)"""
+    observed: npt.NDArray[np.int32]
+    """(P, R, K)"""
+    in_flight: npt.NDArray[np.int32]
+    """(P, R, K)"""
+    lost: npt.NDArray[np.int32]
+    """(P, R, K)"""
+    eliminated_at: npt.NDArray[np.int32]
+    """(P, R, K) the first round without the arm; -1 if it was never eliminated."""
+    horizon: int
+    """T, the number of rounds."""
+    record: Callable[[], Manifest] = field(repr=False)
+    """Makes the manifest, when somebody asks for it."""
+    source: tuple[Problem | Family, tuple[Policy, ...]] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        final = ", ".join(
+            f"{label} {value:.4g}" for label, value in zip(self.labels, self.final.mean(axis=1), strict=True)
+        )
+        return f"<Result of {self.runs:,} runs of {self.horizon:,} rounds; mean regret: {final}>"
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What was simulated, as plain data: enough to run it again."""
+        return self.record()
+
+    @property
+    def runs(self) -> int:
+        """R, the number of runs."""
+        return int(self.final.shape[1])
+
+    @property
+    def quantiles_exact(self) -> bool:
+        """Whether all runs' curves are kept, so that :meth:`quantile` is exact; otherwise it is that of the first
+        runs."""
+        return bool(self.curves.shape[1] == self.runs)
+
+    def quantile(self, q: float) -> npt.NDArray[np.float64]:
+        """(P, C) the q-quantile of the runs' pseudo-regret; of the kept runs', see :attr:`quantiles_exact`."""
+        return np.asarray(np.quantile(self.curves, check_level(q), axis=1))
+
+    def difference(self, a: str | int, b: str | int) -> Difference:
+        """Pseudo-regret of policy ``a`` less that of ``b`` at the horizon, paired run by run, with its standard
+        error."""
+        apart = self.final[self._policy(a)] - self.final[self._policy(b)]
+        stderr = float(apart.std(ddof=1) / np.sqrt(apart.size)) if apart.size > 1 else float("nan")
+        return Difference(float(apart.mean()), stderr, apart)
+
+    def _policy(self, name: str | int) -> int:
+        if isinstance(name, str) and name in self.labels:
+            return self.labels.index(name)
+        if (
+            isinstance(name, int | np.integer)
+            and not isinstance(name, bool)
+            and -len(self.labels) <= name < len(self.labels)
+        ):
+            return int(name)
+        raise InvalidParameter(
+            f"{name!r} is no policy of this result; give one of {', '.join(map(repr, self.labels))}, or its number."
+        )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A tidy table: one row for each policy and checkpoint, with mean, standard error and quantiles of the
+        pseudo-regret."""
+        import pandas
+
+        count = self.rounds.size
+        return pandas.DataFrame(
+            {
+                "policy": np.repeat(self.labels, count),
+                "round": np.tile(self.rounds, len(self.labels)),
+                "mean": self.mean.ravel(),
+                "stderr": self.stderr.ravel(),
+                "q05": self.quantile(0.05).ravel(),
+                "median": self.quantile(0.5).ravel(),
+                "q95": self.quantile(0.95).ravel(),
+                "runs": self.runs,
+            }
+        )
+
+    def plot(self, ax: Axes | None = None, *, bounds: bool = False) -> Figure:
+        """Mean pseudo-regret against rounds, with bands of four standard errors.
+
+        With ``bounds``, also what the theorems say of the regret at the horizon, on a logarithmic axis: a thin line
+        for each policy with a bound that is finite (:func:`belated.theory.bound_of`; for ``confidence=None``).
+        """
+        from belated.simulation.figures import plot_result
+
+        return plot_result(self, ax, self._bounds() if bounds else None)
+
+    def _bounds(self) -> dict[str, tuple[float, str]]:
+        """Of each label the bound at the horizon, and where it stands."""
+        from belated.theory import bound_of
+
+        problem = self.source[0] if self.source else self.manifest.make_problem()
+        policies = self.source[1] if self.source else self.manifest.make_policies()
+        if not isinstance(problem, Problem):
+            raise InvalidParameter(
+                "bounds are for one problem, and here each run has its own; plot without bounds, or ask belated.theory "
+                "for the bounds of a problem."
+            )
+        found = {}
+        for label, policy in zip(self.labels, policies, strict=True):
+            bound = bound_of(policy, problem, self.horizon)
+            if bound is not None and 0.0 < bound.value < math.inf:
+                found[label] = bound.value, "order" if bound.order else bound.source.split(",")[0]
+        return found
+
+    def rerun(
+        self,
+        *,
+        problem: Problem | Family | None = None,
+        policies: Sequence[Policy] | None = None,
+        runs: int | None = None,
+        workers: int | None = None,
+    ) -> Result:
+        """Simulate again what the manifest says: the same bits. What is given here is used in place of what the
+        manifest holds."""
+        from belated.simulation.simulate import simulate
+
+        if problem is None:
+            problem = self.source[0] if self.source else self.manifest.make_problem()
+        if policies is None:
+            policies = self.source[1] if self.source else self.manifest.make_policies()
+        manifest = self.manifest
+        return simulate(
+            problem,
+            policies,
+            horizon=manifest.horizon,
+            runs=manifest.runs if runs is None else runs,
+            seed=manifest.seed,
+            checkpoints=np.array(manifest.checkpoints),
+            workers=workers,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the arrays and the manifest to one file, whole or not at all; the path written (``.npz`` is added if it
+        is missing)."""
+        target = Path(path)
+        if target.suffix != ".npz":
+            target = target.with_name(target.name + ".npz")
+        text = np.array(self.manifest.to_json())
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+        try:
+            with open(temporary, "xb") as file:
+                _write(file, {"manifest": text, "labels": np.array(self.labels), **arrays})
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        return target
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read what :meth:`save` wrote."""
+        try:
+            data = io.BytesIO(Path(path).read_bytes())
+            with np.load(data, allow_pickle=False) as file:
+                manifest = Manifest.from_json(str(file["manifest"]))
+                arrays = {name: file[name] for name in _ARRAYS}
+                labels = [str(label) for label in file["labels"]]
+                return cls(labels=labels, horizon=manifest.horizon, record=lambda: manifest, **arrays)
+        except FileNotFoundError:
+            raise StateError(
+                f"there is no file {os.fspath(path)!r}; give the path that Result.save returned."
+            ) from None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            if isinstance(error, StateError):
+                raise
+            raise StateError(f"{os.fspath(path)!r} is no result of belated, or is damaged: {error}.") from error
+
+
+def _write(file: IO[bytes], arrays: dict[str, npt.NDArray[Any]]) -> None:
+    """As ``np.savez_compressed`` does, but a third of the time: almost as small where most bits are chance."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)

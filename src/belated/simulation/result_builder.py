@@ -1,0 +1,127 @@
+"""Collects the outcomes of chunks, in any order, into one result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.engine.run import Outcome
+from belated.engine.runner import Chunk, Plan
+from belated.errors import InvalidParameter
+from belated.policies._base.policy import Policy
+from belated.problem import Family, Problem
+from belated.simulation.manifest import Manifest, labels_of
+from belated.simulation.result import Result
+
+KEPT_NUMBERS = 2**24
+"""All runs' curves are kept up to this many numbers (128 MiB); beyond, those of the first runs."""
+BLOCK_NUMBERS = 2**22
+"""The most numbers in the curves of such a chunk (32 MiB), if it has more than one run."""
+BLOCK = 256
+"""Runs in a chunk where curves are summed up instead of kept: fixed, so that sums do not depend on the number of
+workers."""
+
+
+class ResultBuilder:
+    """Room for the result of a simulation. ``block`` is the chunk size it asks for, or 0 for any."""
+
+    def __init__(self, problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, arms: int) -> None:
+        self._problem = problem
+        self._policies = policies
+        self._plan = plan
+        self._runs = runs
+        self.arms = arms
+        count, points = len(policies), plan.checkpoints.size
+        self._kept = min(runs, max(KEPT_NUMBERS // (count * points), 1))
+        self.block = max(1, min(BLOCK, BLOCK_NUMBERS // points)) if self._kept < runs else 0
+        try:
+            self._curves = np.empty((count, self._kept, points))
+            self._final = np.empty((count, runs))
+            self._pulls = np.empty((count, runs, self.arms), np.int32)
+            self._observed = np.empty((count, runs, self.arms), np.int32)
+            self._lost = np.empty((count, runs, self.arms), np.int32)
+            self._eliminated_at = np.empty((count, runs, self.arms), np.int32)
+        except MemoryError:
+            raise InvalidParameter(
+                f"the result of {count} policies x {runs:,} runs x {self.arms} arms does not fit into memory; give "
+                "fewer runs."
+            ) from None
+        self._moments: dict[int, tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
+        self._spans: dict[int, int] = {}
+
+    def add(self, chunk: Chunk, outcomes: Sequence[Outcome]) -> None:
+        """Take in the outcome of each policy on a chunk of runs."""
+        first, runs = chunk.first, chunk.runs
+        rows = slice(first, first + runs)
+        for number, outcome in enumerate(outcomes):
+            kept = max(min(self._kept - first, runs), 0)
+            self._curves[number, first : first + kept] = outcome.curve[:kept]
+            self._final[number, rows] = outcome.final
+            self._pulls[number, rows] = outcome.pulls
+            self._observed[number, rows] = outcome.observed
+            self._lost[number, rows] = outcome.lost
+            self._eliminated_at[number, rows] = outcome.eliminated_at
+        if self.block:
+            for start in range(0, runs, self.block):
+                curves = np.array([outcome.curve[start : start + self.block] for outcome in outcomes])
+                mean = curves.mean(axis=1)
+                spread = ((curves - mean[:, None]) ** 2).sum(axis=1)
+                self._moments[first + start] = (curves.shape[1], mean, spread)
+        self._spans[first] = runs
+
+    @property
+    def finished(self) -> int:
+        """How many runs from the first on are complete."""
+        run = 0
+        while run in self._spans:
+            run += self._spans[run]
+        return run
+
+    def result(self, seconds: float) -> Result:
+        """The result of the finished runs."""
+        runs = self.finished
+        pulls = self._pulls[:, :runs]
+        observed = self._observed[:, :runs]
+        lost = self._lost[:, :runs]
+        curves = self._curves[:, : min(self._kept, runs)]
+        if runs > self._kept:  # after an interruption the finished runs may all be kept, as in a rerun of them
+            mean, stderr = self._summed(runs)
+        else:
+            mean = curves.mean(axis=1)
+            stderr = curves.std(axis=1, ddof=1) / math.sqrt(runs) if runs > 1 else np.full(mean.shape, np.nan)
+        plan = self._plan
+        record = partial(
+            Manifest.of, self._problem, self._policies, plan.horizon, runs, plan.seed, plan.checkpoints, seconds
+        )
+        return Result(
+            horizon=plan.horizon,
+            record=record,
+            labels=labels_of(self._policies),
+            rounds=plan.checkpoints,
+            mean=mean,
+            stderr=stderr,
+            curves=curves,
+            final=self._final[:, :runs],
+            pulls=pulls,
+            observed=observed,
+            in_flight=pulls - observed - lost,
+            lost=lost,
+            eliminated_at=self._eliminated_at[:, :runs],
+            source=(self._problem, tuple(self._policies)),
+        )
+
+    def _summed(self, runs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Mean and standard error from the blocks' moments, put together in the order of the runs."""
+        shape = (len(self._policies), self._plan.checkpoints.size)
+        count, mean, squares = 0, np.zeros(shape), np.zeros(shape)
+        for first in sorted(first for first in self._moments if first < runs):
+            size, block_mean, block_squares = self._moments[first]
+            apart = block_mean - mean
+            squares = squares + block_squares + apart**2 * (count * size / (count + size))
+            mean = mean + apart * (size / (count + size))
+            count += size
+        return mean, np.sqrt(squares / (count - 1) / count) if count > 1 else np.full(shape, np.nan)

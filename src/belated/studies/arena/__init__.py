@@ -1,0 +1,8 @@
+"""The arena: every policy meets every kind of delay, on named rows with paired runs."""
+
+from belated.studies.arena.contestants import contestants
+from belated.studies.arena.play import play
+from belated.studies.arena.scenarios import Scenario, scenarios
+from belated.studies.arena.scores import Scores
+
+__all__ = ["Scenario", "Scores", "contestants", "play", "scenarios"]

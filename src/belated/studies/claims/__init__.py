@@ -1,0 +1,8 @@
+"""Claims about results, each put to a statistical test: *holds*, *fails* or *undecided*, with the numbers."""
+
+from belated.studies.claims import arms, curves, order, peaks, theorems, trends  # noqa: F401  (they list their kinds of tests)
+from belated.studies.claims.base import TESTS, Case, Claim, ClaimTest, ClaimVerdict
+from belated.studies.claims.evidence import Evidence
+from belated.studies.claims.verdict import Finding, Status, Verdict
+
+__all__ = ["TESTS", "Case", "Claim", "ClaimTest", "ClaimVerdict", "Evidence", "Finding", "Status", "Verdict"]

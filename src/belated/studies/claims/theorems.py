@@ -1,0 +1,171 @@
+"""Tests of theorems: regret against what is proven about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from belated.errors import ConfigurationError
+from belated.problem import Problem
+from belated.studies.claims._checks import joined, numbers
+from belated.studies.claims.base import ClaimTest, kind
+from belated.studies.claims.estimate import Exact, Samples, mean
+from belated.studies.claims.evidence import Evidence, in_words
+from belated.studies.claims.verdict import Comparison, Verdict, all_hold, all_hold_of, any_holds
+from belated.studies.study import AxisName, Cell, PolicyName, Study
+from belated.theory import Bound, TableRow, bound_of, table
+from belated.theory.bound import number
+from belated.validation import Positive
+
+
+@kind("level")
+@dataclass(frozen=True)
+class Level(ClaimTest):
+    """The regret of every policy, divided by ``unit`` and by the cell's values of the axes ``per``, is between ``low``
+    and ``high``; averaged over the axis ``average``, if one is named. With ``largest``, it is enough if it is at one of
+    the values of that axis."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    unit: Positive = 1.0
+    unit_name: str = ""
+    per: tuple[AxisName, ...] = ()
+    average: AxisName = ""
+    largest: AxisName = ""
+    policies: tuple[PolicyName, ...] = ()
+
+    def check(self, study: Study) -> None:
+        if self.average and self.largest:
+            raise ConfigurationError("average and largest are both given; give one of them.")
+        for axis in self.per:
+            if min(numbers(study, axis)) <= 0.0:
+                raise ConfigurationError(f"per has {axis!r}, with values <= 0; the regret is divided by them.")
+
+    def judge(self, evidence: Evidence, risk: float) -> Verdict:
+        labels = self.policies or evidence.study.labels
+        name = "regret / " + (self.unit_name or " ".join(self.per) or f"{self.unit:g}")
+        if self.largest:
+            lines = [(label, *line) for label in labels for line in evidence.lines(self.largest)]
+            return all_hold_of(
+                [
+                    any_holds([self._compared(evidence, label, [cell], name) for cell in cells], risk / len(lines))
+                    for label, _, cells in lines
+                ]
+            )
+        groups = (
+            [cells for _, cells in evidence.lines(self.average)]
+            if self.average
+            else [[cell] for cell in evidence.cells]
+        )
+        return all_hold([self._compared(evidence, label, cells, name) for label in labels for cells in groups], risk)
+
+    def _compared(self, evidence: Evidence, label: str, cells: list[int], name: str) -> Comparison:
+        values = np.mean([self._scaled(evidence, label, cell) for cell in cells], axis=0)
+        place = dict(evidence.study.cells[cells[0]].place)
+        place.pop(self.average, None)
+        raw = float(evidence.pooled(label, cells).mean())
+        return Comparison(
+            joined(in_words(place), label, name), mean(values), self.low, self.high, f"regret {number(raw)}"
+        )
+
+    def _scaled(self, evidence: Evidence, label: str, cell: int) -> Samples:
+        place = evidence.study.cells[cell].place
+        scale = self.unit * math.prod(float(place[name]) for name in self.per)
+        return evidence.regret(label, cell) / scale
+
+
+def one_problem(cell: Cell) -> Problem:
+    """The problem of a cell; an error if each run has its own."""
+    if not isinstance(cell.problem, Problem):
+        raise ConfigurationError("a bound is of one problem; in this study each run has its own.")
+    return cell.problem
+
+
+def proven(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
+    """Of each label the bound that a theorem gives, where there is one and it is finite."""
+    bounds = {
+        label: bound_of(policy, one_problem(cell), cell.horizon)
+        for label, policy in zip(labels, cell.policies, strict=True)
+    }
+    return {
+        label: bound
+        for label, bound in bounds.items()
+        if bound is not None and not bound.order and 0.0 < bound.value < math.inf
+    }
+
+
+def says(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
+    """Those of the bounds that say more than that no regret is above T times the largest gap."""
+    trivial = cell.horizon * float(one_problem(cell).gaps.max())
+    return {label: bound for label, bound in proven(cell, labels).items() if bound.value < trivial}
+
+
+@kind("bounded")
+@dataclass(frozen=True)
+class Bounded(ClaimTest):
+    """The regret of each policy that a theorem is about is below the theorem's bound."""
+
+    def judge(self, evidence: Evidence, risk: float) -> Verdict:
+        comparisons = []
+        for cell in evidence.cells:
+            for label, bound in proven(evidence.study.cells[cell], evidence.study.labels).items():
+                regret = evidence.regret(label, cell)
+                comparisons.append(
+                    Comparison(
+                        joined(evidence.named(cell), f"{label}, regret / bound"),
+                        mean(regret / bound.value),
+                        high=1.0,
+                        note=f"{number(regret.mean())} against {number(bound.value)} ({bound.source})",
+                    )
+                )
+        return all_hold(comparisons, risk)
+
+    def check(self, study: Study) -> None:
+        if not any(proven(cell, study.labels) for cell in study.cells):
+            raise ConfigurationError("no policy here has a bound that is finite; bounds are for confidence left out.")
+
+
+def _over(value: float, other: float) -> float:
+    """How many times the other number it is; a number is nothing against infinity, and infinity is not below itself."""
+    if value == other:
+        return 1.0
+    return value / other if other > 0.0 else math.inf
+
+
+@kind("tabled")
+@dataclass(frozen=True)
+class Tabled(ClaimTest):
+    """In the row of Table 1 that the cell's value of the axis ``over`` names, what the paper proves is below every
+    bound of earlier work."""
+
+    over: AxisName
+
+    def judge(self, evidence: Evidence, risk: float) -> Verdict:
+        comparisons = []
+        for cell in evidence.cells:
+            row = self._row(evidence.study.cells[cell])
+            ((ours, value),) = (row.paper or {}).items()
+            comparisons += [
+                Comparison(
+                    joined(evidence.named(cell), f"{ours} over {theirs}"),
+                    Exact(_over(value, earlier)),
+                    high=1.0,
+                    note=f"{number(value)} against {number(earlier)}",
+                )
+                for theirs, earlier in (row.previous or {}).items()
+            ]
+        return all_hold(comparisons, risk)
+
+    def check(self, study: Study) -> None:
+        for cell in study.cells:
+            self._row(cell)
+
+    def _row(self, cell: Cell) -> TableRow:
+        rows = {row.setting: row for row in table(one_problem(cell), cell.horizon)}
+        row = rows.get(cell.place[self.over])
+        if row is None or row.previous is None or row.paper is None:
+            raise ConfigurationError(f"Table 1 compares nothing for the problem at {cell.name}.")
+        return row
