@@ -1,34 +1,91 @@
-"""Numbers as people read them."""
+"""Formatting: numbers, durations and labels as people read them."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
+
+_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def give_or_take(mean: float, stderr: float, sign: str = "") -> str:
-    """A mean with its standard error: two figures of the error, but no more than four of the mean.
+def grouped(value: object) -> str:
+    """A value of a parameter, with commas between thousands.
 
-    >>> give_or_take(1233.4, 45.2), give_or_take(0.1234, 0.0567, "+"), give_or_take(260.64, 0.81)
+    >>> grouped(20_000), grouped(2147483646.0), grouped(0.05), grouped(None), grouped("UCB")
+    ('20,000', '2,147,483,646', '0.05', 'None', 'UCB')
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if value.is_integer() else f"{value:g}"
+
+
+def compact(number: float) -> str:
+    """A number in three significant digits and a unit.
+
+    >>> compact(12_345_678), compact(999_600), compact(950), compact(2.5e9), compact(0.25), compact(-1500)
+    ('12.3M', '1M', '950', '2.5G', '0.25', '-1.5k')
+    """
+    rounded = float(f"{number:.3g}")
+    for size, unit in _UNITS:
+        if abs(rounded) >= size:
+            return f"{rounded / size:.3g}{unit}"
+    return f"{rounded:.3g}"
+
+
+def ratio(value: float) -> str:
+    """A ratio in three digits, at most two of them decimals.
+
+    >>> ratio(1.254), ratio(12.34), ratio(1234.5)
+    ('1.25', '12.3', '1,234')
+    """
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
+
+
+def quantity(value: float) -> str:
+    """A computed quantity in four digits or, from 1,000 on, as a whole number.
+
+    >>> quantity(1234567.8), quantity(999.96), quantity(0.123456), quantity(-0.0)
+    ('1,234,568', '1,000', '0.1235', '0')
+    >>> quantity(1e20), quantity(-math.inf), quantity(math.nan)
+    ('1e+20', '-infinite', 'undefined')
+    """
+    if math.isnan(value):
+        return "undefined"
+    if math.isinf(value):
+        return "infinite" if value > 0.0 else "-infinite"
+    if abs(value) >= 1e15:
+        return f"{value:.3g}"
+    rounded = float(f"{value:.4g}")
+    return f"{value:,.0f}" if abs(rounded) >= 1000.0 else f"{rounded + 0.0:.4g}"
+
+
+def plus_minus(mean: float, stderr: float, sign: str = "") -> str:
+    """A mean with its standard error: two digits of the error, at most four of the mean.
+
+    >>> plus_minus(1233.4, 45.2), plus_minus(0.1234, 0.0567, "+"), plus_minus(260.64, 0.81)
     ('1,233 ± 45', '+0.123 ± 0.057', '260.6 ± 0.8')
-    >>> give_or_take(12.5, math.nan)
+    >>> plus_minus(12.5, math.nan)
     '12.50'
     """
     most = max(3 - _magnitude(mean), 0)
     if not math.isfinite(stderr):
         return f"{mean:{sign},.{min(most, 3)}f}"
-    places = min(max(1 - _magnitude(stderr), 0), most, 4) if stderr > 0.0 else 1
-    return f"{mean:{sign},.{places}f} ± {stderr:,.{places}f}"
+    decimals = min(max(1 - _magnitude(stderr), 0), most, 4) if stderr > 0.0 else 1
+    return f"{mean:{sign},.{decimals}f} ± {stderr:,.{decimals}f}"
 
 
 def _magnitude(number: float) -> int:
-    """The power of ten of a number's first figure."""
+    """The power of ten of a number's first digit."""
     return math.floor(math.log10(abs(number))) if number else 0
 
 
-def share(part: float, whole: float) -> str:
-    """A part in per cent; never 0 or 100 where it is not quite that.
+def percentage(part: float, whole: float = 1.0) -> str:
+    """A share in per cent; 0% and 100% only where they are exact.
 
-    >>> share(1, 3), share(0, 5), share(5, 5), share(1, 5000), share(4999, 5000)
+    >>> percentage(1, 3), percentage(0, 5), percentage(5, 5), percentage(1, 5000), percentage(0.9998)
     ('33.3%', '0%', '100%', '<0.1%', '>99.9%')
     """
     if whole <= 0.0 or part == 0.0:
@@ -41,41 +98,56 @@ def share(part: float, whole: float) -> str:
     return f"{per_cent:.1f}%" if per_cent <= 99.9 else ">99.9%"
 
 
-def many(number: int, what: str) -> str:
+def duration(seconds: float) -> str:
+    """A span of time in the one or two units that fit.
+
+    >>> duration(0), duration(0.123), duration(2.5), duration(75), duration(3725), duration(7200), duration(180_000)
+    ('0 s', '123 ms', '2.5 s', '1 min 15 s', '1 h 2 min', '2 h', '2 d 2 h')
+    """
+    if seconds < 59.5:
+        in_milliseconds = 0.0 < seconds < 0.9995
+        return f"{1000.0 * seconds:.3g} ms" if in_milliseconds else f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        units = ((minutes, "min"), (rest, "s"))
+    elif minutes < 24 * 60:
+        units = ((minutes // 60, "h"), (minutes % 60, "min"))
+    else:
+        units = ((minutes // 1440, "d"), (minutes % 1440 // 60, "h"))
+    return " ".join(f"{count:,} {unit}" for count, unit in units if count)
+
+
+def plural(number: int, noun: str) -> str:
     """A number of things.
 
-    >>> many(1, "run"), many(2000, "run")
+    >>> plural(1, "run"), plural(2000, "run")
     ('1 run', '2,000 runs')
     """
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def short(number: float) -> str:
-    """A large number in three figures.
+def shorten(text: str, longest: int, ellipsis: str = "...") -> str:
+    """A text of at most ``longest`` characters.
 
-    >>> short(12_345_678), short(950), short(2.5e9)
-    ('12.3 M', '950', '2.5 G')
+    >>> shorten("abcdefgh", 6), shorten("abcdefgh", 5, "…"), shorten("abc", 6)
+    ('abc...', 'abcd…', 'abc')
     """
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number:.3g}"
+    return text if len(text) <= longest else f"{text[: longest - len(ellipsis)]}{ellipsis}"
 
 
-def seconds(number: float) -> str:
-    """A span of time.
+def unique_labels(labels: Sequence[str], details: Sequence[str] | None = None) -> list[str]:
+    """Make labels unique: those that occur twice are replaced by their details and, if these are equal too, numbered.
 
-    >>> seconds(0.123), seconds(75), seconds(3725)
-    ('0.12 s', '1 min 15 s', '1 h 2 min')
+    >>> unique_labels(["UCB", "SE", "UCB"], ["UCB(1)", "SE(1)", "UCB(2)"])
+    ['UCB(1)', 'SE', 'UCB(2)']
+    >>> unique_labels(["UCB", "UCB"])
+    ['UCB #1', 'UCB #2']
     """
-    if number < 60.0:
-        return f"{number:.2f} s" if number < 10.0 else f"{number:.0f} s"
-    minutes = int(number) // 60
-    return f"{minutes} min {int(number) % 60} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def plain(value: object) -> str:
-    """A value of a parameter: 20,000 and 0.05 and None."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    count = Counter(labels)
+    detailed = [detail if count[label] > 1 else label for label, detail in zip(labels, details or labels, strict=True)]
+    total, before = Counter(detailed), Counter[str]()
+    for index, label in enumerate(detailed):
+        before[label] += 1
+        if total[label] > 1:
+            detailed[index] = f"{label} #{before[label]}"
+    return detailed

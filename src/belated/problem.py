@@ -12,6 +12,7 @@ import numpy.typing as npt
 from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
 from belated.rewards._base import RewardLaw
+from belated.validation import check_integer
 
 
 class Problem:
@@ -89,9 +90,7 @@ class Problem:
         return float(found) if np.ndim(rounds) == 0 else found
 
     def _arm(self, arm: int) -> int:
-        if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < self.arms:
-            raise InvalidParameter(f"arm is {arm!r}; give a whole number from 0 to {self.arms - 1}.")
-        return int(arm)
+        return check_integer("arm", arm, 0, self.arms - 1)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and (self.rewards, self.delays) == (other.rewards, other.delays)

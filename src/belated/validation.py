@@ -1,28 +1,98 @@
-"""Domains: what a parameter may be, declared beside it and checked when an object is made.
+"""Validation: the domain of a parameter, declared beside it, and the checks of single values.
 
-A law or a policy is a frozen dataclass whose fields are annotated with one of these; its constructor stores and
-validates, and the command line, the documentation and the files' reader take name, meaning and range from the same
-place."""
+A law or a policy is a frozen dataclass whose fields are annotated with a :class:`Domain`. Its constructor validates
+and normalises them; the command line, the documentation and the TOML reader take name, range and default from the same
+place. Functions check their arguments with :func:`check_integer`, :func:`check_number` and :func:`check_choice`."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from numbers import Integral, Real
+from typing import Annotated, Any, TypeGuard, get_args, get_origin, get_type_hints
 
-import numpy as np
-
-from belated.errors import InvalidParameter
+from belated.errors import BelatedError, InvalidParameter
 
 HUGE = float(2**1023)
-"""Numbers as large as this are taken for infinite."""
+"""Numbers as large as this count as infinite."""
+
+
+def is_integer(value: Any) -> TypeGuard[int]:
+    """Whether a value is an integer of Python or numpy; a bool is not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value is a real number of Python or numpy; a bool is not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_integer(
+    name: str,
+    value: Any,
+    low: int,
+    high: int | None = None,
+    *,
+    accept_whole_floats: bool = False,
+    error: type[BelatedError] = InvalidParameter,
+    show: Callable[[Any], str] = repr,
+) -> int:
+    """Return the value as an int if it is an integer from ``low`` to ``high``; otherwise raise ``error``.
+
+    >>> check_integer("runs", 20, 1)
+    20
+    >>> check_integer("runs", 0, 1, 5000)
+    Traceback (most recent call last):
+    belated.errors.InvalidParameter: runs is 0; give a whole number from 1 to 5,000.
+    """
+    good = is_integer(value) or (accept_whole_floats and isinstance(value, float) and value.is_integer())
+    if not good or value < low or (high is not None and value > high):
+        allowed = f">= {low:,}" if high is None else f"from {low:,} to {high:,}"
+        raise error(f"{name} is {show(value)}; give a whole number {allowed}.")
+    return int(value)
+
+
+def check_number(
+    name: str,
+    value: Any,
+    domain: Domain,
+    *,
+    error: type[BelatedError] = InvalidParameter,
+    show: Callable[[Any], str] = repr,
+) -> float:
+    """Return the value as a float if it lies in the domain; otherwise raise ``error``.
+
+    >>> check_number("q", 1.5, Domain(0, 1))
+    Traceback (most recent call last):
+    belated.errors.InvalidParameter: q is 1.5; give a number in [0, 1].
+    """
+    number: Any = value.item() if hasattr(value, "item") and is_number(value) else value  # a scalar of numpy
+    if not is_number(number) or not domain.contains(number):
+        raise error(f"{name} is {show(number)}; give {domain.describe()}.")
+    return float(number)
+
+
+def check_choice(
+    name: str, value: Any, choices: Collection[str], *, error: type[BelatedError] = InvalidParameter
+) -> str:
+    """Return the value if it is one of the choices; otherwise raise ``error``.
+
+    >>> check_choice("device", "tpu", ["cpu", "cuda"])
+    Traceback (most recent call last):
+    belated.errors.InvalidParameter: device is 'tpu'; give one of 'cpu', 'cuda'.
+    """
+    if not isinstance(value, str) or value not in choices:
+        allowed = ", ".join(map(repr, choices))
+        raise error(f"{name} is {value!r}; give one of {allowed}.")
+    return value
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A range of numbers: ``low`` to ``high``, each end included or not; whole numbers only, or all; None allowed, or
-    not."""
+    """A range of numbers from ``low`` to ``high``, with open or closed ends; optionally only whole numbers, optionally
+    None."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -32,42 +102,33 @@ class Domain:
     optional: bool = False
 
     def describe(self) -> str:
-        """The domain in words, such as ``a number in [0, 1]``."""
-        kind = "a whole number" if self.whole else "a number"
+        """The domain as text, such as ``a number in [0, 1]``."""
+        noun = "a whole number" if self.whole else "a number"
+        low, high = (f"{end:,}".removesuffix(".0") for end in (self.low, self.high))
         if self.low == -math.inf:
-            text = kind
+            text = noun
         elif self.high == math.inf:
-            text = f"{kind} {'>' if self.open_low else '>='} {_number(self.low)}"
+            text = f"{noun} {'>' if self.open_low else '>='} {low}"
         else:
             left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
-            text = f"{kind} in {left}{_number(self.low)}, {_number(self.high)}{right}"
+            text = f"{noun} in {left}{low}, {high}{right}"
         return f"{text}, or None" if self.optional else text
 
+    def contains(self, value: float) -> bool:
+        """Whether a number lies in the domain."""
+        inside = self.low <= value <= self.high and -HUGE < value < HUGE
+        inside = inside and not (self.open_low and value == self.low) and not (self.open_high and value == self.high)
+        return inside and (not self.whole or value == int(value))
+
     def check(self, owner: str, name: str, value: Any) -> float | int | None:
-        """The value as a plain float or int; an error that names owner, parameter, value and domain if it does not
-        fit."""
-        plain = type(value) is float or type(value) is np.float64  # what nearly all are
-        if plain and not self.whole and self.low < value < self.high and -HUGE < value < HUGE:
-            return float(value)
+        """Return the value as a plain float or int; raise an error that names owner, parameter, value and domain if it
+        is outside."""
+        if isinstance(value, float) and not self.whole and self.low < value < self.high and -HUGE < value < HUGE:
+            return float(value)  # the common case, quickly
         if value is None and self.optional:
             return None
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-            raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
-        value = value.item() if isinstance(value, np.generic) else value
-        inside = self.low <= value <= self.high and -HUGE < value < HUGE
-        inside = inside and not (self.open_low and value == self.low)
-        if not inside or (self.open_high and value == self.high):
-            raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
-        if self.whole:
-            if value != int(value):
-                raise InvalidParameter(f"{owner}: {name} is {value!r}; give {self.describe()}.")
-            return int(value)
-        return float(value)
-
-
-def _number(value: float) -> str:
-    """A number as people write it: 2,147,483,646, or 0.5."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:g}"
+        number = check_number(f"{owner}: {name}", value, self)
+        return int(value) if self.whole else number
 
 
 MAX_HORIZON = 2**31 - 2
@@ -86,7 +147,7 @@ Horizon = Annotated[int | None, Domain(1, MAX_HORIZON, whole=True, optional=True
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a law or a policy, for those who list, read or document it."""
+    """A parameter of a law or a policy."""
 
     name: str
     domain: Domain | None
@@ -94,15 +155,10 @@ class Parameter:
     required: bool
 
 
-def fields_of(cls: type) -> tuple[Parameter, ...]:
-    """The parameters of a law or policy class, in the order of its constructor."""
-    return _fields_of(cls)
-
-
 @cache
 def _fields_of(cls: Any) -> tuple[Parameter, ...]:
     hints = get_type_hints(cls, include_extras=True)
-    found = []
+    parameters = []
     for field in fields(cls):
         if not field.init:
             continue
@@ -111,8 +167,13 @@ def _fields_of(cls: Any) -> tuple[Parameter, ...]:
         if get_origin(hint) is Annotated:
             domain = next((extra for extra in get_args(hint)[1:] if isinstance(extra, Domain)), None)
         required = field.default is MISSING and field.default_factory is MISSING
-        found.append(Parameter(field.name, domain, None if required else field.default, required))
-    return tuple(found)
+        parameters.append(Parameter(field.name, domain, None if required else field.default, required))
+    return tuple(parameters)
+
+
+def fields_of(cls: type) -> tuple[Parameter, ...]:
+    """The parameters of a law or policy class, in the order of its constructor."""
+    return _fields_of(cls)
 
 
 @cache
@@ -121,14 +182,14 @@ def _domains_of(cls: Any) -> tuple[tuple[str, Domain], ...]:
 
 
 class Validated:
-    """A base for frozen dataclasses whose fields declare their domains: checks and normalises them."""
+    """Base of frozen dataclasses whose fields declare their domains: validates and normalises them."""
 
     def __post_init__(self) -> None:
-        mine = self.__dict__
+        values = self.__dict__
         cls: Any = type(self)
         for name, domain in _domains_of(cls):
-            mine[name] = domain.check(type(self).__name__, name, mine[name])
+            values[name] = domain.check(cls.__name__, name, values[name])
         self._validate()
 
     def _validate(self) -> None:
-        """Checks that concern several parameters together."""
+        """Check conditions that involve several parameters."""

@@ -53,7 +53,7 @@ def command(
         from belated.cli.arena_tables import ratios, standings
         from belated.cli.progress_bar import terminal_bar
         from belated.errors import ArenaInterrupted
-        from belated.formatting import seconds
+        from belated.formatting import duration
         from belated.specs.toml import find_modules_beside
         from belated.studies.arena import contestants, play
         from belated.studies.arena.files import write
@@ -96,7 +96,7 @@ def command(
             precision = f" {scores.precision}" if scores.precision else ""
             screen.print(
                 f"\nRegret over the least regret of each row; geometric means.{precision} "
-                f"{int(scores.runs.sum()):,} runs of each policy in {seconds(time.perf_counter() - started)}.",
+                f"{int(scores.runs.sum()):,} runs of each policy in {duration(time.perf_counter() - started)}.",
                 style="dim",
             )
             note(f"{out}: {', '.join(names)}", "bold green", "wrote ")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from belated.formatting import plain
+from belated.formatting import grouped
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -109,7 +109,7 @@ def default_of(parameter: Parameter) -> str:
         return ""
     if isinstance(parameter.default, bool):
         return f"default {str(parameter.default).lower()}"
-    return "may be left out" if parameter.default is None else f"default {plain(parameter.default)}"
+    return "may be left out" if parameter.default is None else f"default {grouped(parameter.default)}"
 
 
 def domain_of(cls: Any, parameter: Parameter) -> str:

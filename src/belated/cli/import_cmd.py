@@ -10,7 +10,7 @@ import typer
 
 from belated.cli.console import guarded, note
 from belated.cli.serve import Db, needed
-from belated.formatting import many
+from belated.formatting import plural
 
 
 def command(
@@ -26,7 +26,7 @@ def command(
             known = {stored.name for stored in journal.experiments()}
             name, new = take_in(journal, file)
         if new:
-            note(f"{name}: {many(new, 'event')} taken in.")
+            note(f"{name}: {plural(new, 'event')} taken in.")
         elif name not in known:
             note(f"{name}: made; the export has no events.")
         else:

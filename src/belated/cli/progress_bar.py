@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from belated.cli.console import console
-from belated.formatting import seconds, short
+from belated.formatting import compact, duration
 from belated.simulation.progress import Progress
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def terminal_bar(quiet: bool) -> Iterator[tuple[Bars, Show] | None]:
 
         def show(what: str, progress: Progress) -> None:
             speed = progress.rounds_per_second
-            left = seconds((progress.total - progress.done) / speed) if speed > 0.0 else "?"
-            pace = f"{short(speed)} rounds/s, {left} left"
+            left = duration((progress.total - progress.done) / speed) if speed > 0.0 else "?"
+            pace = f"{compact(speed)} rounds/s, {left} left"
             bars.update(task, description=what, total=progress.total, completed=progress.done, pace=pace)
 
         yield bars, show

@@ -79,8 +79,7 @@ def command(
             summary = summed(outcomes, seed, fraction, seconds, stopped is not None)
             page = report.finish(summary, outcomes)
         if not quiet:
-            from belated.formatting import seconds as span
-            from belated.formatting import short
+            from belated.formatting import compact, duration
 
             screen = console()
             screen.print()
@@ -89,8 +88,8 @@ def command(
             if sum(summary.others.values()):
                 screen.print(f"Other claims: {tally(summary.others)}.", style="bold")
             screen.print(
-                f"{short(summary.rounds)} rounds, played in {span(summary.spent)}; this call took "
-                f"{span(time.perf_counter() - started)}. Nominal confidence of a claim: {summary.confidence}.",
+                f"{compact(summary.rounds)} rounds, played in {duration(summary.spent)}; this call took "
+                f"{duration(time.perf_counter() - started)}. Nominal confidence of a claim: {summary.confidence}.",
                 style="dim",
             )
             note(str(page), "bold green", "wrote ")
@@ -130,7 +129,7 @@ def _list(experiments: list[PaperExperiment]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from belated.formatting import short
+    from belated.formatting import compact
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
@@ -146,7 +145,7 @@ def _list(experiments: list[PaperExperiment]) -> None:
             str(len(experiment.claims)),
             f"{max(study.runs for study in studies):,}",
             f"{max(study.most for study in studies):,}",
-            short(rounds),
+            compact(rounds),
         )
     screen = console()
     screen.print(table)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from belated.errors import BelatedError
-from belated.formatting import give_or_take, many, seconds, share, short
+from belated.formatting import compact, duration, percentage, plural, plus_minus
 from belated.kernel.rng import family_generator
 from belated.problem import Problem
 from belated.simulation.result import Result
@@ -27,7 +27,7 @@ LOOKED_AT = 1000
 def heading(name: str, result: Result, same_horizon: bool = True) -> Text:
     """What was played, in a line."""
     manifest = result.manifest
-    parts = [many(result.pulls.shape[2], "arm"), many(result.runs, "run"), f"seed {manifest.seed}"]
+    parts = [plural(result.pulls.shape[2], "arm"), plural(result.runs, "run"), f"seed {manifest.seed}"]
     if same_horizon:
         parts.insert(1, f"T = {manifest.horizon:,}")
     return Text.assemble(("\n" + name, "bold"), ("  " + ", ".join(parts), "dim"))
@@ -54,13 +54,13 @@ def summary(result: Result, width: int = 80) -> Table:
     best = int(np.argmin(final))
     share_of_best = best_arm_pulls(result)
     for row, label in enumerate(result.labels):
-        cells = [label, give_or_take(final[row], _stderr(result.final[row]))]
+        cells = [label, plus_minus(final[row], _stderr(result.final[row]))]
         if several:
             cells.append("best" if row == best else _apart(result, row, best))
         pulls = float(result.pulls[row].sum(dtype=np.int64))
         counts = [result.observed, result.in_flight, result.lost]
-        shares = [share(*share_of_best[row]) if share_of_best is not None else "?"]
-        shares += [share(float(count[row].sum(dtype=np.int64)), pulls) for count in counts]
+        shares = [percentage(*share_of_best[row]) if share_of_best is not None else "?"]
+        shares += [percentage(float(count[row].sum(dtype=np.int64)), pulls) for count in counts]
         table.add_row(*cells, *shares[:room], style="green" if several and row == best else "")
     return table
 
@@ -69,7 +69,7 @@ def _apart(result: Result, row: int, best: int) -> str:
     """How far a policy is above the best one, paired run by run, and their ratio."""
     apart = result.difference(row, best)
     least = float(result.final[best].mean())
-    text = give_or_take(apart.mean, apart.stderr, "+")
+    text = plus_minus(apart.mean, apart.stderr, "+")
     if least <= 0.0:
         return text
     ratio = float(result.final[row].mean()) / least
@@ -106,7 +106,7 @@ def sweep_table(sweep: Sweep) -> Table:
     for place, value in enumerate(sweep.values):
         cells = [
             Text(
-                give_or_take(sweep.mean[row, place], sweep.stderr[row, place]),
+                plus_minus(sweep.mean[row, place], sweep.stderr[row, place]),
                 style="green" if row == least[place] and len(sweep.labels) > 1 else "",
             )
             for row in range(len(sweep.labels))
@@ -119,9 +119,8 @@ def pace(results: Sequence[Result]) -> str:
     """How much was played, in what time; and how the table is to be read."""
     rounds = sum(result.runs * result.horizon * len(result.labels) for result in results)
     spent = sum(result.manifest.seconds for result in results)
-    return (
-        f"{short(rounds)} rounds in {seconds(spent)}, {short(rounds / max(spent, 1e-9))} rounds/s; ± one standard error"
-    )
+    speed = compact(rounds / max(spent, 1e-9))
+    return f"{compact(rounds)} rounds in {duration(spent)}, {speed} rounds/s; ± one standard error"
 
 
 def caution(result: Result) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from belated.cli.console import guarded, note
 from belated.cli.serve import Db, needed
-from belated.formatting import many
+from belated.formatting import plural
 
 DAMAGED = 1
 """Exit status where something is not as it should be."""
@@ -24,7 +24,7 @@ def command(db: Db = None) -> None:
         with closing(open_journal(settings({"db": db}).db, make=False, read_only=True)) as journal:
             found = verify(journal)
         for each in found:
-            text = f"{each.name}: {many(each.events, 'event')}, {many(each.decisions, 'decision')}"
+            text = f"{each.name}: {plural(each.events, 'event')}, {plural(each.decisions, 'decision')}"
             if each.error is None:
                 note(f"{text}: as it should be")
             else:

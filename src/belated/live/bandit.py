@@ -28,6 +28,7 @@ from belated.policies._base import entry_points
 from belated.policies._base.defaults import default_policy
 from belated.policies._base.policy import Policy
 from belated.specs import policy_spec, read_policy
+from belated.validation import check_integer, is_integer
 
 FORMAT = 1
 """Version of the saved form."""
@@ -170,7 +171,7 @@ class Bandit:
 
     def _checked(self, id: Any, reward: Any) -> tuple[int, float]:
         """Decision number and reward, or the error that says why not."""
-        if isinstance(id, bool) or not isinstance(id, int | np.integer) or not 0 <= id < self.decisions:
+        if not is_integer(id) or not 0 <= id < self.decisions:
             known = f"ids from 0 to {self.decisions - 1}" if self.decisions else "no decision yet"
             raise UnknownDecision(
                 f"there is no decision {id!r}: this bandit has made {known}. Give the id of a decision that choose() "
@@ -282,9 +283,7 @@ def checked_reward(id: Any, reward: Any) -> float:
 
 def checked_count(n: Any) -> int:
     """How many decisions are asked for, or the error that says what is allowed."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise InvalidParameter(f"n is {n!r}; give a whole number >= 0.")
-    return int(n)
+    return check_integer("n", n, 0)
 
 
 def feedback_pairs(feedback: Any) -> list[tuple[Any, Any]]:
@@ -312,6 +311,5 @@ def check_alone(id: Any, value: float, other: float) -> None:
 def _whole_numbers(name: str, values: Sequence[Any], low: int, high: int) -> npt.NDArray[np.int64]:
     """A list of whole numbers in a range, as an array."""
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise StateError(f"among the {name} is {value!r}; they are whole numbers from {low} to {high}.")
+        check_integer(f"one of the {name}", value, low, high, error=StateError)
     return np.array(values, np.int64)

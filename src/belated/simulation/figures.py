@@ -11,6 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from belated.formatting import grouped
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -150,14 +152,10 @@ def _canvas(ax: Axes | None) -> tuple[Figure, Axes]:
 
 def _finish(axes: Axes, note: str) -> None:
     axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
-    axes.yaxis.set_major_formatter(FuncFormatter(_thousands))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: grouped(float(value))))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: grouped(float(value))))
     if len(axes.get_legend_handles_labels()[1]) <= _INSIDE:
         axes.legend(loc="best")
     else:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes.set_title(note, fontsize=8.5, color="#555555", loc="left")
-
-
-def _thousands(value: float, _: Any) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:g}"

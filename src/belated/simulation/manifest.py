@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from belated._version import __version__
 from belated.errors import NotReproducible, StateError
+from belated.formatting import unique_labels
 from belated.kernel.jit import source_hash
 from belated.policies._base.entry_points import sources_of
 from belated.policies._base.policy import Policy
@@ -132,14 +132,5 @@ def _package() -> str:
 
 
 def labels_of(policies: Sequence[Policy]) -> list[str]:
-    """A label for each policy: short where that is unique, with its parameters where not, numbered where even those are
-    the same."""
-    short = Counter(policy.label for policy in policies)
-    labels = [policy.label if short[policy.label] == 1 else policy.describe() for policy in policies]
-    seen: Counter[str] = Counter()
-    total = Counter(labels)
-    for place, label in enumerate(labels):
-        seen[label] += 1
-        if total[label] > 1:
-            labels[place] = f"{label} #{seen[label]}"
-    return labels
+    """A unique label for each policy: the short one where it is unique, otherwise with parameters, or numbered."""
+    return unique_labels([policy.label for policy in policies], [policy.describe() for policy in policies])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from belated.errors import InvalidParameter
+from belated.formatting import compact
 
 PATIENCE = 2.0
 """Seconds before a bar appears by itself."""
@@ -74,7 +75,7 @@ class _Bar:
             if progress.seconds < self._patience:
                 return
             self._open()
-        self._bar.update(self._task, completed=progress.done, pace=_short(progress.rounds_per_second))
+        self._bar.update(self._task, completed=progress.done, pace=compact(progress.rounds_per_second))
 
     def _open(self) -> None:
         from rich.console import Console
@@ -95,11 +96,3 @@ class _Bar:
     def close(self) -> None:
         if self._bar is not None:
             self._bar.stop()
-
-
-def _short(number: float) -> str:
-    """12,345,678 as 12.3 M."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number:.3g}"

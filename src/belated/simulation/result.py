@@ -21,6 +21,7 @@ from belated.delays._base import check_level
 from belated.errors import InvalidParameter, StateError
 from belated.problem import Family, Problem
 from belated.simulation.manifest import Manifest
+from belated.validation import is_integer
 
 if TYPE_CHECKING:
     import pandas
@@ -113,11 +114,7 @@ class Result:
     def _policy(self, name: str | int) -> int:
         if isinstance(name, str) and name in self.labels:
             return self.labels.index(name)
-        if (
-            isinstance(name, int | np.integer)
-            and not isinstance(name, bool)
-            and -len(self.labels) <= name < len(self.labels)
-        ):
+        if is_integer(name) and -len(self.labels) <= name < len(self.labels):
             return int(name)
         raise InvalidParameter(
             f"{name!r} is no policy of this result; give one of {', '.join(map(repr, self.labels))}, or its number."

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from belated.problem import Family, Problem
 from belated.simulation.progress import Progress, reporter
 from belated.simulation.result import Result
 from belated.simulation.result_builder import ResultBuilder
-from belated.validation import MAX_HORIZON
+from belated.validation import MAX_HORIZON, check_integer, is_integer
 
 ROUNDS_PER_CHUNK, LEAST_ROUNDS = 16_000_000, 200_000
 """About how many rounds a chunk plays, and how many at the least, if every thread then has one: some tenths of a
@@ -74,14 +74,14 @@ def simulate(
     >>> result.mean[:, -1].round(1).tolist()
     [35.7, 166.6]
     """
-    chosen = _policies(policies, horizon := _whole("horizon", horizon, MAX_HORIZON))
+    chosen = _policies(policies, horizon := check_integer("horizon", horizon, 1, MAX_HORIZON))
     if not isinstance(problem, Problem) and not callable(problem):
         raise InvalidParameter(
             f"problem is {problem!r}; give a Problem, or a function from a numpy.random.Generator to a Problem."
         )
     check_device(device)
-    runs = _whole("runs", runs, 2**31)
-    threads = _whole("workers", workers, 4096) if workers is not None else available_cores()
+    runs = check_integer("runs", runs, 1, 2**31)
+    threads = check_integer("workers", workers, 1, 4096) if workers is not None else available_cores()
     rounds, stop = rounds_of(checkpoints, horizon), np.zeros(1, np.int64)
     plan = Plan(horizon, rounds, check_seed(seed), stop, min(threads, available_cores()))
     first = problem if isinstance(problem, Problem) else _drawn(problem, plan.seed, 0)
@@ -207,8 +207,8 @@ def available_cores() -> int:
 
 def rounds_of(checkpoints: int | npt.ArrayLike, horizon: int) -> npt.NDArray[np.int64]:
     """The rounds at which curves are noted: evenly spaced ones ending at the horizon, or those given."""
-    if isinstance(checkpoints, int | np.integer) and not isinstance(checkpoints, bool):
-        count = min(_whole("checkpoints", checkpoints, 10_000_000), horizon)
+    if is_integer(checkpoints):
+        count = min(check_integer("checkpoints", checkpoints, 1, 10_000_000), horizon)
         return (np.arange(1, count + 1) * horizon + count - 1) // count
     try:
         given = np.asarray(checkpoints)
@@ -240,12 +240,6 @@ def _policies(policies: Policy | Sequence[Policy], horizon: int) -> list[Policy]
             raise InvalidParameter(f"policies[{place}] is {policy!r}; give a policy, such as UCB(confidence=1.0).")
         check_registered(policy)
     return [policy.for_horizon(horizon) for policy in given]
-
-
-def _whole(name: str, value: Any, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= high:
-        raise InvalidParameter(f"{name} is {value!r}; give a whole number from 1 to {high:,}.")
-    return int(value)
 
 
 def check_device(device: str) -> None:
