@@ -133,5 +133,5 @@ def simulate_in_lanes(problem: Any, horizon: int, delay: int, runs: int, seed: i
     regret = np.zeros(-(-runs // LANES) * LANES)
     for first in range(0, runs, LANES):
         lanes = regret[first : first + LANES]
-        play((table, laws.lo[:arms], gaps[0], horizon, delay), seed_words(seed), first, ring, state, lanes)
+        play((table, laws.i[:arms], gaps[0], horizon, delay), seed_words(seed), first, ring, state, lanes)
     return regret[:runs]

@@ -90,7 +90,13 @@ class DelayLaw(Validated, ABC):
 
     @abstractmethod
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
-        """The law as the engine plays it; tables that its row speaks of are added to the builder."""
+        """The law as a row for the engine; tables that the row refers to are added to the builder.
+
+        A law of the package may have a kernel of its own, compiled into the engine, and return ``builder.own(...)``:
+        a static method ``draw(row, laws, u)``, the delay at a uniform u; or, with ``builder.formula(...)``, a static
+        method ``real_delay(row, u)``, the real number whose integer part is the delay. With ``transform(u)`` beside
+        it, ``real_delay`` is called with that instead of u. Other laws return one of the builder's own rows, such as
+        ``builder.steps(...)``."""
 
 
 DELAYS: Registry[DelayLaw] = Registry("delay law", "belated.delays")

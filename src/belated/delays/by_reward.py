@@ -11,7 +11,7 @@ import numpy.typing as npt
 from belated.delays._base import DelayLaw, delay_law
 from belated.delays.mixture import Mixture
 from belated.errors import InvalidParameter
-from belated.kernel.law_table import BY_CELL, BY_VALUE, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw
 from belated.validation import Domain
 
@@ -112,10 +112,9 @@ class ByReward(DelayLaw):
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         laws = self.by_value(reward)
-        rows = builder.wholes([builder.number(law, reward) for law in laws.values()])
         if reward.atoms is None:
-            return law_row(BY_CELL, lo=rows, hi=len(laws))
-        return law_row(BY_VALUE, a=rows, lo=builder.reals(list(laws)), hi=len(laws))
+            return builder.by_cell(laws.values(), reward)
+        return builder.by_value(laws, reward)
 
 
 def _law(value: Any, law: Any) -> DelayLaw:

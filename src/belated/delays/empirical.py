@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from belated.delays._base import DelayLaw, delay_law, whole
 from belated.errors import InvalidParameter
-from belated.kernel.law_table import BEYOND, FIXED, NEVER, SAMPLE, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import BEYOND, NEVER, LawRow, LawTable, LawTableBuilder
 from belated.rewards._base import RewardLaw
 from belated.validation import Probability
 
@@ -58,10 +59,15 @@ class Empirical(DelayLaw):
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         sample = np.minimum(np.asarray(self.delays), BEYOND)
         if self.never == 1.0:
-            return law_row(FIXED, lo=NEVER)
-        behind = NEVER if self.never > 0.0 else sample[-1]
-        known = builder.wholes([*sample, behind])
-        return law_row(SAMPLE, a=sample.size / (1.0 - self.never), lo=known, hi=sample.size)
+            return builder.fixed(NEVER)
+        rest = NEVER if self.never > 0.0 else sample[-1]  # what a uniform beyond the sample gives
+        start = builder.ints([*sample, rest])
+        return builder.own(Empirical, x=sample.size / (1.0 - self.never), i=start, j=sample.size)
+
+    @staticmethod
+    def draw(row: LawRow, laws: LawTable, u: Any) -> Any:
+        start, size = np.uint32(row.i), float(row.j)
+        return np.int64(laws.whole[start + np.uint32(min(u * row.x, size))])
 
 
 def _short(value: object) -> str:

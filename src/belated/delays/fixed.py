@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.delays._base import DelayLaw, delay_law, whole
-from belated.kernel.law_table import BEYOND, FIXED, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw
 from belated.validation import Rounds
 
@@ -35,4 +35,4 @@ class Fixed(DelayLaw):
         return np.where(whole(rounds) >= self.rounds, 1.0, 0.0)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
-        return law_row(FIXED, lo=min(self.rounds, BEYOND))
+        return builder.fixed(self.rounds)

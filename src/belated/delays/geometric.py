@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from belated.delays._base import DelayLaw, delay_law, whole
-from belated.kernel.law_table import FIXED, GEOMETRIC, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import BEYOND, LawRow, LawTableBuilder
+from belated.kernel.math import log
 from belated.rewards._base import RewardLaw
 from belated.validation import NonNegative
 
@@ -47,5 +49,9 @@ class Geometric(DelayLaw):
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         if self.mean == 0.0:
-            return law_row(FIXED, lo=0)
-        return law_row(GEOMETRIC, 1.0 / self._log_stay)
+            return builder.fixed(0)
+        return builder.own(Geometric, x=1.0 / self._log_stay)
+
+    @staticmethod
+    def real_delay(row: LawRow, u: Any) -> Any:
+        return min(log(u) * row.x, float(BEYOND))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from belated.delays._base import DelayLaw, delay_law, whole
-from belated.kernel.law_table import LOGNORMAL, LawRow, LawTableBuilder
+from belated.kernel.law_table import BEYOND, LawRow, LawTableBuilder
+from belated.kernel.math import exp, normal_quantile_straight
 from belated.rewards._base import RewardLaw
 from belated.validation import Positive
 
@@ -46,5 +48,13 @@ class LogNormal(DelayLaw):
             return np.asarray(ndtr((np.log(edge) - math.log(self.median)) / self.sigma))
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
-        place, scale = math.log(self.median), self.sigma
-        return builder.smooth(LOGNORMAL, place, scale, lambda u: np.exp(place + scale * ndtri(u)), unsure=0.5)
+        mean, sigma = math.log(self.median), self.sigma
+        return builder.formula(LogNormal, mean, sigma, lambda u: np.exp(mean + sigma * ndtri(u)), max_unsure=0.5)
+
+    @staticmethod
+    def transform(u: Any) -> Any:
+        return normal_quantile_straight(u)
+
+    @staticmethod
+    def real_delay(row: LawRow, z: Any) -> Any:
+        return min(exp(row.x + row.y * z), float(BEYOND))

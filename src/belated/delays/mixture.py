@@ -84,4 +84,4 @@ class Mixture(DelayLaw):
         return Mixture([(weight, law.given(reward)) for weight, law in self._present])
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
-        return builder.split(self._present, reward)
+        return builder.mixture(self._present, reward)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.delays._base import DelayLaw, delay_law, whole
-from belated.kernel.law_table import FIXED, NEVER, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import NEVER, LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw
 
 
@@ -32,4 +32,4 @@ class Never(DelayLaw):
         return np.zeros(whole(rounds).shape)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
-        return law_row(FIXED, lo=NEVER)
+        return builder.fixed(NEVER)

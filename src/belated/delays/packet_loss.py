@@ -37,4 +37,4 @@ class PacketLoss(DelayLaw):
         return np.where(whole(rounds) >= 0.0, self.observed, 0.0)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
-        return builder.split([(self.observed, Fixed(0)), (1.0 - self.observed, Never())], reward)
+        return builder.mixture([(self.observed, Fixed(0)), (1.0 - self.observed, Never())], reward)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import zeta
 
 from belated.delays._base import DelayLaw, check_level, delay_law, whole
-from belated.kernel.law_table import POWER, LawRow, LawTableBuilder
-from belated.kernel.math import LARGEST_EXPONENT
+from belated.kernel.law_table import BEYOND, LawRow, LawTableBuilder
+from belated.kernel.math import LARGEST_EXPONENT, exp, log
 from belated.rewards._base import RewardLaw
 from belated.validation import Positive
 
@@ -53,6 +54,10 @@ class Pareto(DelayLaw):
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         exponent, most = -1.0 / self.alpha, math.exp(LARGEST_EXPONENT)
-        return builder.smooth(
-            POWER, self.scale, exponent, lambda u: self.scale * np.minimum(u**exponent, most), unsure=0.25
+        return builder.formula(
+            Pareto, self.scale, exponent, lambda u: self.scale * np.minimum(u**exponent, most), max_unsure=0.25
         )
+
+    @staticmethod
+    def real_delay(row: LawRow, u: Any) -> Any:
+        return min(row.x * exp(log(u) * row.y), float(BEYOND))

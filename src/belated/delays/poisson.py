@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import pdtr
 
 from belated.delays._base import DelayLaw, delay_law, whole
-from belated.kernel.law_table import FIXED, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw
 from belated.validation import NonNegative
 
@@ -40,7 +40,7 @@ class Poisson(DelayLaw):
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         if self.mean == 0.0:
-            return law_row(FIXED, lo=0)
+            return builder.fixed(0)
         width = 12.0 * math.sqrt(self.mean) + 60.0  # beyond it less than 2^-53 of the mass
         first = max(math.floor(self.mean - width), 0)
         stop = min(math.ceil(self.mean + width), builder.horizon) + 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from belated.delays._base import DelayLaw, delay_law, whole
 from belated.errors import InvalidParameter
-from belated.kernel.law_table import SPAN, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import BEYOND, LawRow, LawTable, LawTableBuilder
 from belated.rewards._base import RewardLaw
 from belated.validation import Rounds
 
@@ -43,4 +45,9 @@ class Uniform(DelayLaw):
         return np.clip((whole(rounds) - self.low + 1.0) / (self.high - self.low + 1.0), 0.0, 1.0)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
-        return law_row(SPAN, lo=self.low, hi=self.high)
+        return builder.own(Uniform, i=self.low, j=self.high)
+
+    @staticmethod
+    def draw(row: LawRow, laws: LawTable, u: Any) -> Any:
+        low, high = row.i, row.j
+        return min(low + np.int64(u * (high - low + 1)), np.int64(BEYOND))

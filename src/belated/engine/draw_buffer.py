@@ -28,8 +28,8 @@ class Scratch(NamedTuple):
 
     word: npt.NDArray[np.uint64]  # (2 << bits,) for the rewards, then for the delays
     u: npt.NDArray[np.float64]  # (1 << bits,)
-    row: npt.NDArray[np.uint32]
-    place: npt.NDArray[np.uint32]
+    part: npt.NDArray[np.uint32]
+    pull: npt.NDArray[np.uint32]
     delay: npt.NDArray[np.int32]
     part_u: npt.NDArray[np.float64]
     unsure: npt.NDArray[np.uint32]
@@ -69,8 +69,8 @@ def allocate(laws: LawTable, arms: int, horizon: int, *, drawn: bool = True) -> 
     scratch = Scratch(
         word=np.zeros(2 * size, np.uint64),
         u=np.zeros(size),
-        row=np.zeros(size, np.uint32),
-        place=np.zeros(size, np.uint32),
+        part=np.zeros(size, np.uint32),
+        pull=np.zeros(size, np.uint32),
         delay=np.zeros(size, np.int32),
         part_u=np.zeros(size),
         unsure=np.zeros(size, np.uint32),
@@ -153,21 +153,22 @@ def _refill_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: A
         array_at(table, 2, np.int64),
         LawTable(
             kind=array_at(table, 3, np.int64),
-            a=array_at(table, 4, np.float64),
-            b=array_at(table, 5, np.float64),
-            lo=array_at(table, 6, np.int64),
-            hi=array_at(table, 7, np.int64),
-            real=array_at(table, 8, np.float64),
-            whole=array_at(table, 9, np.int32),
+            x=array_at(table, 4, np.float64),
+            y=array_at(table, 5, np.float64),
+            i=array_at(table, 6, np.int64),
+            j=array_at(table, 7, np.int64),
+            k=array_at(table, 8, np.int64),
+            real=array_at(table, 9, np.float64),
+            whole=array_at(table, 10, np.int32),
         ),
         Scratch(
-            word=array_at(table, 10, np.uint64),
-            u=array_at(table, 11, np.float64),
-            row=array_at(table, 12, np.uint32),
-            place=array_at(table, 13, np.uint32),
-            delay=array_at(table, 14, np.int32),
-            part_u=array_at(table, 15, np.float64),
-            unsure=array_at(table, 16, np.uint32),
+            word=array_at(table, 11, np.uint64),
+            u=array_at(table, 12, np.float64),
+            part=array_at(table, 13, np.uint32),
+            pull=array_at(table, 14, np.uint32),
+            delay=array_at(table, 15, np.int32),
+            part_u=array_at(table, 16, np.float64),
+            unsure=array_at(table, 17, np.uint32),
         ),
     )
     refill(source, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank)

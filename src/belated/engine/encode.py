@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.law_table import BERNOULLI, BEYOND, FIXED, LawRow, LawTable, LawTableBuilder
+from belated.engine.sampling import BERNOULLI, KINDS
+from belated.kernel.law_table import BEYOND, FIXED, LawRow, LawTable, LawTableBuilder
 from belated.problem import Problem
 
 ROUNDS_OF_A_LOOKUP = 1 << 18
@@ -29,7 +30,7 @@ class EncodedProblem(NamedTuple):
         """The one fixed delay of all arms of all problems, if that is what they have and it is below the horizon; or
         -1."""
         half = self.gaps.size  # delays follow rewards
-        kinds, delays = self.laws.kind[half : 2 * half], self.laws.lo[half : 2 * half]
+        kinds, delays = self.laws.kind[half : 2 * half], self.laws.i[half : 2 * half]
         same = bool((kinds == FIXED).all() and (delays == delays[0]).all())
         return int(delays[0]) if same and int(delays[0]) < horizon else -1
 
@@ -50,16 +51,18 @@ def encode_laws(problems: Sequence[Problem], horizon: int, runs: int = 1) -> tup
     problem is for so many runs."""
     arms = problems[0].arms
     half = len(problems) * arms
-    builder = LawTableBuilder(horizon, roots=2 * half, lookups=min(horizon * runs // ROUNDS_OF_A_LOOKUP, MOST_LOOKUPS))
+    builder = LawTableBuilder(
+        horizon, KINDS, reserved=2 * half, lookups=min(horizon * runs // ROUNDS_OF_A_LOOKUP, MOST_LOOKUPS)
+    )
     known: dict[int, LawRow] = {}  # of delay laws that are the very same object, which is quickly seen
     for number, problem in enumerate(problems):
         for place, reward, delay in zip(count(number * arms), problem.rewards, problem.delays, strict=False):
-            builder.root(place, builder.row(reward))
+            builder.place(place, builder.row(reward))
             row = known.get(id(delay))
             if row is None:
                 row = builder.row(delay, reward if delay.depends_on_reward else None)
                 if not delay.depends_on_reward:
                     known[id(delay)] = row
-            builder.root(half + place, row)
+            builder.place(half + place, row)
     longest = max(problem.longest_delay for problem in problems)
     return builder.build(), int(min(longest, BEYOND))

@@ -30,8 +30,8 @@ class Environment:
 
     >>> from belated.delays import Fixed
     >>> from belated.rewards import Bernoulli
-    >>> draws = Draws(Problem([Bernoulli(1.0)], Fixed(7)), horizon=100, seed=0, run=0)
-    >>> draws.pull(arm=0, rank=0)
+    >>> environment = Environment(Problem([Bernoulli(1.0)], Fixed(7)), horizon=100, seed=0, run=0)
+    >>> environment.pull(arm=0, rank=0)
     (1.0, 7)
     """
 

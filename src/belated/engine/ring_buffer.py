@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from belated.engine.run_io import ONE, Game
-from belated.engine.sampling import draw_binary, draw_reward
+from belated.engine.sampling import draw_reward
 from belated.kernel.jit import outlined, select_by_field
 from belated.kernel.rng import two_words, word
+from belated.rewards.bernoulli import is_success
 
 
 class Ring(NamedTuple):
@@ -31,13 +32,13 @@ class Ring(NamedTuple):
 def _draw_now(game: Game, arm: Any, rank: Any) -> Any:
     """The reward, 0 or 1, of an arm's pull number ``rank``."""
     first, _ = two_words(game.key_a, game.key_b, arm, np.uint32(rank))
-    return np.uint32(draw_binary(game.laws, np.uint32(game.rewards + arm), first))
+    return np.uint32(is_success(game.laws.i[np.uint32(game.rewards + arm)], first))
 
 
 def _draw_ahead(game: Game, arm: Any, rank: Any) -> Any:
     place = np.uint64(rank) & np.uint64((1 << game.batch) - 1)
     if place == 0:
-        below = game.laws.lo[np.uint32(game.rewards + arm)]
+        below = game.laws.i[np.uint32(game.rewards + arm)]
         game.ahead[arm] = draw_bits(below, game.key_a, game.key_b, arm, rank, 1 << game.batch)
     return np.uint32((game.ahead[arm] >> place) & np.uint64(1))
 
@@ -48,7 +49,7 @@ def draw_bits(below: Any, key_a: Any, key_b: Any, arm: Any, rank: Any, count: An
     bits = np.uint64(0)
     for step in range(count):
         z = word(key_a, key_b, arm, np.uint32(rank + step))
-        bits |= np.uint64(np.int64(z >> np.uint64(12)) < below) << np.uint64(step)
+        bits |= np.uint64(is_success(below, z)) << np.uint64(step)
     return bits
 
 

@@ -91,7 +91,7 @@ def _setting(chunk: Chunk, plan: Plan) -> Setting:
     """What the chunk plays."""
     laws, _, gaps = chunk.board
     half = gaps.size  # delays follow rewards
-    fixed = np.where(laws.kind[half : 2 * half] == FIXED, laws.lo[half : 2 * half], -1)
+    fixed = np.where(laws.kind[half : 2 * half] == FIXED, laws.i[half : 2 * half], -1)
     return Setting(fixed, gaps, plan.checkpoints, seed_words(plan.seed), plan.horizon, chunk.first, plan.stop)
 
 

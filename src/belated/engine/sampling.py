@@ -1,8 +1,11 @@
-"""Drawing from laws: compiled, the same bits on every machine.
+"""Draw rewards and delays from a table of laws: compiled, with the same bits on every machine.
 
-:func:`draw_reward` and :func:`draw_delay` are what a draw is. :func:`draw_rewards` and :func:`draw_delays` draw many at
-once, to the bit the same (but for how far beyond the horizon a delay is), without a branch that the processor could
-guess wrong where a law allows it; the compiler turns their loops into vector code."""
+:func:`draw_reward` and :func:`draw_delay` define a draw. :func:`draw_rewards` and :func:`draw_delays` draw a batch: the
+same bits (except how far a delay lies beyond the horizon), in loops that the compiler vectorises where a law allows it.
+
+The kernels of the laws are static methods of their classes (see :class:`belated.delays.DelayLaw`). Here they are
+numbered in the order of the laws' names and put into chains that compare a row's kind with one number after the
+other."""
 
 from __future__ import annotations
 
@@ -10,222 +13,346 @@ from typing import Any
 
 import numpy as np
 
-from belated.engine.quantiles import fill_up, quantile, quantiles
-from belated.kernel.jit import inline, merged
-from belated.kernel.law_table import BERNOULLI, BETA, BY_CELL, BY_VALUE, CONSTANT, FIXED, SPLIT, SPREAD, LawTable
+from belated.delays._base import DELAYS
+from belated.kernel.jit import inline, merged, outlined
+from belated.kernel.law_table import (
+    BEYOND,
+    BY_CELL,
+    FEW,
+    FIRST_LAW,
+    FIXED,
+    MIXTURE,
+    STEPS,
+    UNSURE,
+    LawRow,
+    LawTable,
+    last_at_most,
+    row_at,
+)
 from belated.kernel.rng import to_unit
-from belated.kernel.samplers import beta_draw
+from belated.rewards._base import REWARDS
+from belated.rewards.bernoulli import Bernoulli, is_success
 
-_12 = np.uint64(12)
 _TINY = 2.0**-53
 """Half the distance of two neighbouring uniforms."""
-_FEW = 8
-"""Tables up to this size are counted through instead of halved: nothing then depends on a branch."""
+_VECTOR_MASK = 7
+"""One less than the draws that a vectorised loop makes at a time."""
+
+_REWARD_LAWS: list[Any] = list(REWARDS.values())
+_DRAWN: list[Any] = [law for law in DELAYS.values() if hasattr(law, "draw")]
+_FORMULAS: list[Any] = [law for law in DELAYS.values() if hasattr(law, "real_delay")]
+
+KINDS: dict[type, int] = {
+    law: FIRST_LAW + number for laws in (_REWARD_LAWS, [*_DRAWN, *_FORMULAS]) for number, law in enumerate(laws)
+}
+"""The number of each law with its own kernel; rewards and delays are numbered separately."""
+BERNOULLI = KINDS[Bernoulli]
+
+
+def _draw_by_kind(draws: list[tuple[int, Any]], otherwise: Any) -> Any:
+    """A kernel function ``(row, laws, x)`` that calls the one with the number of the row's kind, or ``otherwise``."""
+    for number, draw in draws:
+        otherwise = _draw_if(number, draw, otherwise)
+    return otherwise
+
+
+def _draw_if(number: int, draw: Any, otherwise: Any) -> Any:
+    def draw_by_kind(row: LawRow, laws: LawTable, x: Any) -> Any:
+        if row.kind == number:
+            return draw(row, laws, x)
+        return otherwise(row, laws, x)
+
+    return inline(draw_by_kind)
+
+
+# ---- rewards ----
+
+_reward_of = _draw_by_kind(
+    [(KINDS[law], inline(law.draw)) for law in _REWARD_LAWS[1:]], otherwise=inline(_REWARD_LAWS[0].draw)
+)
 
 
 @inline
-def last_at_most(table: Any, start: Any, size: Any, x: Any) -> Any:
-    """How many of table[start + 1 : start + size], ascending, are at most x."""
-    if size <= _FEW:
-        place: Any = 0
-        for step in range(1, size):
-            place += np.int64(table[start + step] <= x)
-        return place
-    low = 0
-    high = size - 1
-    while low < high:  # table[start + low] <= x or low = 0; table[start + high + 1] > x
-        middle = (low + high + 1) >> 1
-        if table[start + middle] <= x:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-@inline
-def draw_binary(laws: LawTable, row: Any, z: Any) -> Any:
-    """Whether the reward of the pull whose word is ``z`` is 1, where it is 0 or 1: uniform(z) < mean, in whole
-    numbers."""
-    return np.int64(z >> _12) < laws.lo[row]
-
-
-@inline
-def draw_reward(laws: LawTable, row: Any, z: Any) -> Any:
-    """The reward of the pull whose word is ``z``."""
-    kind = laws.kind[row]
-    if kind == BERNOULLI:
-        return 1.0 if draw_binary(laws, row, z) else 0.0
-    if kind == CONSTANT:
-        return laws.a[row]
-    if kind == SPREAD:
-        return laws.a[row] + laws.b[row] * to_unit(z)
-    if kind == BETA:
-        return beta_draw(laws.a[row], laws.b[row], z)
-    size = laws.hi[row]  # CHOICE: P(value < this one) of each value, then the values
-    start = laws.lo[row]
-    return laws.real[start + size + last_at_most(laws.real, start, size, to_unit(z))]
+def draw_reward(laws: LawTable, row: Any, word: Any) -> Any:
+    """The reward of the pull with this random word."""
+    return _reward_of(row_at(laws, row), laws, word)
 
 
 @merged
 def draw_rewards(laws: LawTable, row: Any, words: Any, rewards: Any) -> None:
-    """The rewards of pulls from their words."""
-    if laws.kind[row] == BERNOULLI:
-        for place in range(words.shape[0]):
-            rewards[place] = 1.0 if draw_binary(laws, row, words[place]) else 0.0
+    """The rewards of a batch of pulls."""
+    law = row_at(laws, row)
+    if law.kind == BERNOULLI:  # a vectorised loop: no test of the kind in it
+        for index in range(words.shape[0]):
+            rewards[index] = 1.0 if is_success(law.i, words[index]) else 0.0
     else:
-        for place in range(words.shape[0]):
-            rewards[place] = draw_reward(laws, row, words[place])
+        for index in range(words.shape[0]):
+            rewards[index] = _reward_of(law, laws, words[index])
+
+
+# ---- delays of rows that lead to no other ----
 
 
 @inline
-def draw_delay(laws: LawTable, row: Any, reward: Any, z: Any) -> Any:
-    """The delay of the pull with this reward, from the word ``z``."""
-    row, u = _descend(laws, row, reward, to_unit(z))
-    return quantile(laws, row, u)
+def _fixed_delay(row: LawRow, laws: LawTable, u: Any) -> Any:
+    return row.i
+
+
+@inline
+def _step_delay(row: LawRow, laws: LawTable, u: Any) -> Any:
+    """The first delay whose cumulative probability is above u; see :meth:`LawTableBuilder.steps`."""
+    cell = np.uint32(row.k) + np.uint32(u * row.y)
+    entry = np.uint32(laws.whole[cell])
+    step = np.uint32(entry >> np.uint32(1))
+    start = np.uint32(row.i)
+    if entry & np.uint32(1):
+        end = np.uint32(np.uint32(laws.whole[cell + np.uint32(1)]) >> np.uint32(1))
+        while step < end:
+            middle = np.uint32((step + end) >> np.uint32(1))
+            if laws.real[start + middle] > u:
+                end = middle
+            else:
+                step = np.uint32(middle + np.uint32(1))
+    else:
+        step += np.uint32(laws.real[start + step] <= u)
+    return np.int64(row.x) + np.int64(step) if np.int64(step) < row.j else np.int64(BEYOND)
+
+
+def _transform_of(law: Any) -> Any:
+    return inline(law.transform) if hasattr(law, "transform") else None
+
+
+def _formula_delay(law: Any) -> Any:
+    """``(row, laws, u)``: the delay of a law with ``real_delay``."""
+    transform, real_delay = _transform_of(law), inline(law.real_delay)
+
+    def delay(row: LawRow, laws: LawTable, u: Any) -> Any:
+        return np.int64(real_delay(row, u))
+
+    def delay_of_transformed(row: LawRow, laws: LawTable, u: Any) -> Any:
+        return np.int64(real_delay(row, transform(u)))
+
+    return inline(delay_of_transformed if transform else delay)
+
+
+_formula_of = _draw_by_kind(
+    [(KINDS[law], _formula_delay(law)) for law in _FORMULAS[1:]], otherwise=_formula_delay(_FORMULAS[0])
+)
+
+
+@outlined
+def _by_formula(row: LawRow, laws: LawTable, u: Any) -> Any:
+    return _formula_of(row, laws, u)
+
+
+_drawn = [(KINDS[law], inline(law.draw)) for law in _DRAWN]
+_delay_of = _draw_by_kind([*_drawn, (STEPS, _step_delay), (FIXED, _fixed_delay)], otherwise=_by_formula)
+
+
+# ---- batches of such delays ----
+
+
+def _fill_by_kind(fills: list[tuple[int, Any]], otherwise: Any) -> Any:
+    """``_draw_by_kind`` for kernel functions ``(row, laws, u, count, delays, unsure)``."""
+    for number, fill in fills:
+        otherwise = _fill_if(number, fill, otherwise)
+    return otherwise
+
+
+def _fill_if(number: int, fill: Any, otherwise: Any) -> Any:
+    def fill_by_kind(row: LawRow, laws: LawTable, u: Any, count: Any, delays: Any, unsure: Any) -> None:
+        if row.kind == number:
+            fill(row, laws, u, count, delays, unsure)
+        else:
+            otherwise(row, laws, u, count, delays, unsure)
+
+    return inline(fill_by_kind)
+
+
+def _fill_with(draw: Any) -> Any:
+    """Fill ``delays`` with draws at each of the first ``count`` uniforms."""
+
+    def fill(row: LawRow, laws: LawTable, u: Any, count: Any, delays: Any, unsure: Any) -> None:
+        for index in range(count):
+            delays[index] = draw(row, laws, u[index])
+
+    return inline(fill)
+
+
+def _fill_by_formula(law: Any) -> Any:
+    """The same for a law with ``real_delay``: looked up where the row has a lookup, and else computed in place."""
+    transform, real_delay = _transform_of(law), inline(law.real_delay)
+
+    def compute(row: LawRow, u: Any, count: Any) -> None:
+        for index in range(count):
+            u[index] = real_delay(row, u[index])
+
+    def compute_in_two_loops(row: LawRow, u: Any, count: Any) -> None:  # which is faster than one long loop
+        for index in range(count):
+            u[index] = transform(u[index])
+        for index in range(count):
+            u[index] = real_delay(row, u[index])
+
+    compute_all = inline(compute_in_two_loops if transform else compute)
+
+    def fill(row: LawRow, laws: LawTable, u: Any, count: Any, delays: Any, unsure: Any) -> None:
+        if row.j > 0:
+            listed = _look_up(row, laws, u, count, delays, unsure)
+            compute_all(row, u, pad_to_vectors(u, listed, count))
+            for index in range(listed):
+                delays[unsure[index]] = np.int32(u[index])
+        else:
+            compute_all(row, u, count)
+            for index in range(count):
+                delays[index] = np.int32(u[index])
+
+    return inline(fill)
+
+
+@inline
+def _look_up(row: LawRow, laws: LawTable, u: Any, count: Any, delays: Any, unsure: Any) -> Any:
+    """Look delays up in the cells of their uniforms; returns for how many the cell does not tell. Their indices are
+    then the first of ``unsure``, and their uniforms the first of ``u``."""
+    start = np.uint32(row.i)
+    cells = float(row.j)
+    for index in range(count):
+        delays[index] = laws.whole[start + np.uint32(u[index] * cells)]
+    listed = np.uint32(0)
+    for index in range(count):
+        unsure[listed] = index
+        listed += np.uint32(delays[index] == UNSURE)
+    for index in range(listed):
+        u[index] = u[unsure[index]]
+    return np.int64(listed)
+
+
+@inline
+def pad_to_vectors(u: Any, listed: Any, count: Any) -> Any:
+    """Extend the first ``listed`` of ``count`` uniforms so that they fill vectors; returns how many they are then."""
+    padded = min((listed + _VECTOR_MASK) & ~_VECTOR_MASK, count)
+    for index in range(listed, padded):
+        u[index] = 0.5
+    return padded
+
+
+_fill_delays = _fill_by_kind(
+    [
+        *((KINDS[law], _fill_by_formula(law)) for law in _FORMULAS),
+        *((number, _fill_with(draw)) for number, draw in _drawn),
+        (STEPS, _fill_with(_step_delay)),
+    ],
+    otherwise=_fill_with(_fixed_delay),
+)
+
+
+@outlined
+def draw_simple_delays(laws: LawTable, row: Any, u: Any, count: Any, delays: Any, unsure: Any) -> None:
+    """The delays of one row that leads to no other at the first ``count`` uniforms, which are overwritten. Of a row
+    with a lookup, ``BEYOND`` may stand for any delay beyond the horizon. ``unsure`` has room for as many indices."""
+    _fill_delays(row_at(laws, row), laws, u, count, delays, unsure)
+
+
+# ---- delays of any row ----
+
+
+@inline
+def draw_delay(laws: LawTable, row: Any, reward: Any, word: Any) -> Any:
+    """The delay of the pull with this reward and random word."""
+    law, u = _descend(laws, row_at(laws, row), reward, to_unit(word))
+    return _delay_of(law, laws, u)
+
+
+@inline
+def _descend(laws: LawTable, law: LawRow, reward: Any, u: Any) -> Any:
+    """Follow rows that lead to others: (the last row, the uniform within it)."""
+    while law.kind <= BY_CELL:
+        part = _part_of(laws, law, reward, u)
+        if law.kind == MIXTURE:
+            u = _within(laws, law, part, u)
+        law = row_at(laws, np.uint32(laws.whole[law.k + part]))
+    return law, u
+
+
+@inline
+def _part_of(laws: LawTable, law: LawRow, reward: Any, u: Any) -> Any:
+    """Which of its rows a row leads to."""
+    if law.kind == BY_CELL:
+        return min(np.int64(reward * law.j), law.j - 1)
+    return last_at_most(laws.real, law.i, law.j, u if law.kind == MIXTURE else reward)
+
+
+@inline
+def _within(laws: LawTable, law: LawRow, part: Any, u: Any) -> Any:
+    """Rescale a uniform from its part of a mixture to (0, 1); the table has P(an earlier part) of each part, then 1."""
+    below = laws.real[law.i + part]
+    return min(max((u - below) / (laws.real[law.i + part + 1] - below), _TINY), 1.0 - _TINY)
 
 
 @merged
 def draw_delays(laws: LawTable, row: Any, rewards: Any, words: Any, delays: Any, scratch: Any) -> None:
-    """The delays of pulls from their rewards and words."""
+    """The delays of a batch of pulls."""
     count = words.shape[0]
-    for place in range(count):
-        scratch.u[place] = to_unit(words[place])
-    if laws.kind[row] < SPLIT:
-        quantiles(laws, row, scratch.u, count, delays, scratch.unsure)
-        return
-    if _is_flat(laws, row):
-        _draw_parts(laws, row, rewards, count, delays, scratch)
-        return
-    _find_rows(laws, row, rewards, count, scratch)
-    # Which row a draw ends at cannot be guessed: fixed delays are written down for all, the others are listed.
-    others: Any = 0
-    first = np.uint32(0)
-    alike = True
-    for place in range(count):
-        found, u = _descend(laws, scratch.row[place], rewards[place], scratch.u[place])
-        delays[place] = laws.lo[found]
-        scratch.u[others] = u
-        scratch.row[others] = found
-        scratch.place[others] = place
-        first = found if others == 0 else first
-        other = laws.kind[found] != FIXED
-        alike &= (found == first) | (not other)
-        others += np.int64(other)
-    if alike:
-        quantiles(laws, first, scratch.u, others, scratch.delay, scratch.unsure)
-        for other in range(others):
-            delays[scratch.place[other]] = scratch.delay[other]
+    for index in range(count):
+        scratch.u[index] = to_unit(words[index])
+    law = row_at(laws, row)
+    if law.kind > BY_CELL:
+        draw_simple_delays(laws, row, scratch.u, count, delays, scratch.unsure)
+    elif _is_flat(laws, law):
+        _draw_part_by_part(laws, law, rewards, count, delays, scratch)
     else:
-        for other in range(others):
-            delays[scratch.place[other]] = quantile(laws, scratch.row[other], scratch.u[other])
+        _draw_nested(laws, law, rewards, count, delays, scratch)
 
 
 @inline
-def _is_flat(laws: LawTable, row: Any) -> Any:
-    """Whether a row leads by a table to few others, all of them simple."""
-    size = laws.hi[row]
-    if laws.kind[row] == BY_CELL or size > _FEW:
+def _is_flat(laws: LawTable, law: LawRow) -> Any:
+    """Whether a row leads by a table to a few rows that lead no further."""
+    if law.kind == BY_CELL or law.j > FEW:
         return False
     nested = False
-    for part in range(size):
-        nested |= laws.kind[laws.whole[np.int64(laws.a[row]) + part]] >= SPLIT
+    for part in range(law.j):
+        nested |= laws.kind[laws.whole[law.k + part]] <= BY_CELL
     return not nested
 
 
 @inline
-def _draw_parts(laws: LawTable, row: Any, rewards: Any, count: Any, delays: Any, scratch: Any) -> None:
-    """The delays of a flat row, part by part: a fixed one is written down, others are drawn for their draws alone."""
-    start = laws.lo[row]
-    rows = np.int64(laws.a[row])
-    is_split = laws.kind[row] == SPLIT
-    _count_below(laws.real, start, laws.hi[row], scratch.u if is_split else rewards, count, scratch.row)
-    for part in range(laws.hi[row]):
-        found = np.uint32(laws.whole[rows + part])
-        if laws.kind[found] == FIXED:
-            always = np.int32(laws.lo[found])
-            for place in range(count):
-                delays[place] = always if scratch.row[place] == np.uint32(part) else delays[place]
+def _draw_part_by_part(laws: LawTable, law: LawRow, rewards: Any, count: Any, delays: Any, scratch: Any) -> None:
+    """The delays of a flat row: a fixed part is written for all, the others are drawn for their own pulls only."""
+    is_mixture = law.kind == MIXTURE
+    _find_parts(laws, law, scratch.u if is_mixture else rewards, count, scratch.part)
+    for part in range(law.j):
+        row = np.uint32(laws.whole[law.k + part])
+        if laws.kind[row] == FIXED:
+            delay = np.int32(laws.i[row])
+            for index in range(count):
+                delays[index] = delay if scratch.part[index] == np.uint32(part) else delays[index]
             continue
-        others: Any = 0
-        for place in range(count):
-            scratch.place[others] = place
-            others += np.int64(scratch.row[place] == np.uint32(part))
-        for other in range(others):
-            u = scratch.u[scratch.place[other]]
-            scratch.part_u[other] = _within(laws, start, part, u) if is_split else u
-        wide = fill_up(scratch.part_u, others, count)
-        quantiles(laws, found, scratch.part_u, wide, scratch.delay, scratch.unsure)
-        for other in range(others):
-            delays[scratch.place[other]] = scratch.delay[other]
-
-
-@merged
-def _find_rows(laws: LawTable, row: Any, rewards: Any, count: Any, scratch: Any) -> None:
-    """The rows that a row leads to in several draws, with the uniforms within them."""
-    kind = laws.kind[row]
-    start = laws.lo[row]
-    size = laws.hi[row]
-    rows = np.int64(laws.a[row])
-    if kind == SPLIT:
-        _count_below(laws.real, start, size, scratch.u, count, scratch.place)
-        for place in range(count):
-            scratch.row[place], scratch.u[place] = _part_of(laws, start, rows, scratch.place[place], scratch.u[place])
-    elif kind == BY_VALUE:
-        _count_below(laws.real, start, size, rewards, count, scratch.place)
-        for place in range(count):
-            scratch.row[place] = laws.whole[rows + scratch.place[place]]
-    else:
-        for place in range(count):
-            scratch.row[place] = _row_of_cell(laws, start, size, rewards[place])
+        listed: Any = 0
+        for index in range(count):
+            scratch.pull[listed] = index
+            listed += np.int64(scratch.part[index] == np.uint32(part))
+        for other in range(listed):
+            u = scratch.u[scratch.pull[other]]
+            scratch.part_u[other] = _within(laws, law, part, u) if is_mixture else u
+        padded = pad_to_vectors(scratch.part_u, listed, count)
+        draw_simple_delays(laws, row, scratch.part_u, padded, scratch.delay, scratch.unsure)
+        for other in range(listed):
+            delays[scratch.pull[other]] = scratch.delay[other]
 
 
 @inline
-def _count_below(table: Any, start: Any, size: Any, x: Any, count: Any, found: Any) -> None:
-    """``last_at_most`` of several numbers."""
-    if size > _FEW:
-        for place in range(count):
-            found[place] = last_at_most(table, start, size, x[place])
-        return
-    for place in range(count):
-        found[place] = 0
-    for step in range(1, size):
-        bound = table[start + step]
-        for place in range(count):
-            found[place] += np.uint32(bound <= x[place])
+def _find_parts(laws: LawTable, law: LawRow, x: Any, count: Any, parts: Any) -> None:
+    """``last_at_most`` of several numbers, for a small table."""
+    for index in range(count):
+        parts[index] = 0
+    for step in range(1, law.j):
+        bound = laws.real[law.i + step]
+        for index in range(count):
+            parts[index] += np.uint32(bound <= x[index])
 
 
 @inline
-def _descend(laws: LawTable, row: Any, reward: Any, u: Any) -> Any:
-    """(row, u) of the simple row that a draw ends at."""
-    kind = laws.kind[row]
-    while kind >= SPLIT:
-        start = laws.lo[row]
-        size = laws.hi[row]
-        rows = np.int64(laws.a[row])
-        if kind == SPLIT:
-            row, u = _part_of(laws, start, rows, last_at_most(laws.real, start, size, u), u)
-        elif kind == BY_VALUE:
-            row = np.uint32(laws.whole[rows + last_at_most(laws.real, start, size, reward)])
-        else:
-            row = _row_of_cell(laws, start, size, reward)
-        kind = laws.kind[row]
-    return row, u
-
-
-@inline
-def _part_of(laws: LawTable, start: Any, rows: Any, part: Any, u: Any) -> Any:
-    """SPLIT: (row of a part, u within it); the table has P(an earlier part) of each part, then 1."""
-    return np.uint32(laws.whole[rows + part]), _within(laws, start, part, u)
-
-
-@inline
-def _within(laws: LawTable, start: Any, part: Any, u: Any) -> Any:
-    """Where u is between the ends of its part, as a number between 0 and 1."""
-    below = laws.real[start + part]
-    return min(max((u - below) / (laws.real[start + part + 1] - below), _TINY), 1.0 - _TINY)
-
-
-@inline
-def _row_of_cell(laws: LawTable, start: Any, size: Any, reward: Any) -> Any:
-    """BY_CELL: equal cells of the reward."""
-    return np.uint32(laws.whole[start + min(np.int64(reward * size), size - 1)])
+def _draw_nested(laws: LawTable, law: LawRow, rewards: Any, count: Any, delays: Any, scratch: Any) -> None:
+    """The delays of any row that leads to others: each draw descends on its own."""
+    for index in range(count):
+        last, u = _descend(laws, law, rewards[index], scratch.u[index])
+        delays[index] = _delay_of(last, laws, u)

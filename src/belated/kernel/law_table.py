@@ -1,178 +1,245 @@
-"""Laws as numbers: what compiled code needs to draw a reward and a delay.
+"""Reward and delay laws as rows of numbers: what compiled code needs to draw from them.
 
-A law becomes a *row* of a few numbers, with tables beside it where it needs them; a law made of others (a mixture, a
-delay that depends on the reward) points to their rows. Delays are drawn by inversion, one uniform a draw, so that a
-law's quantile function is all that matters.
-"""
+A law's ``encode`` returns one row; tables that the row refers to are added to the :class:`LawTableBuilder`. A law with
+a formula brings its own kernel (``draw`` or ``real_delay``, see :class:`belated.delays.DelayLaw`); the others use the
+builder's rows: :meth:`~LawTableBuilder.fixed`, :meth:`~LawTableBuilder.steps` for a table of the distribution function,
+and three that lead to other laws (:meth:`~LawTableBuilder.mixture`, :meth:`~LawTableBuilder.by_value`,
+:meth:`~LawTableBuilder.by_cell`). Delays are drawn by inversion, one uniform per draw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from belated.errors import InvalidParameter
+from belated.kernel.jit import inline
+
 NEVER = 2**31 - 1
 """The delay of feedback that never comes."""
 BEYOND = 2**31 - 2
-"""A finite delay beyond every horizon; longer ones are cut to it."""
+"""A finite delay beyond every horizon; longer ones are clipped to it."""
 
-# Kinds of reward rows.
-BERNOULLI, CONSTANT, SPREAD, BETA, CHOICE = range(5)
-# Kinds of delay rows: simple ones; those whose quantile function is a formula; those that lead to other rows.
-FIXED, SPAN, SAMPLE, STEPS, GEOMETRIC, POWER, LOGNORMAL, SPLIT, BY_VALUE, BY_CELL = range(10)
+MIXTURE, BY_VALUE, BY_CELL, FIXED, STEPS = range(5)
+"""Kinds of rows that belong to no law. Those up to ``BY_CELL`` lead to other rows; a law with a kernel of its own has a
+number from ``FIRST_LAW`` on."""
+FIRST_LAW = 5
 
-CELLS, MOST_CELLS = 8, 1 << 14
-"""The index that shortens the search in a table of cumulative probabilities has so many cells for each entry, and at
-most so many."""
-FINE = 1 << 14
-"""Cells of the uniform in which a smooth law may be looked up."""
+CELLS_PER_ENTRY, MAX_CELLS = 8, 1 << 14
+"""Size of the index that shortens the search in a table of cumulative probabilities: cells per entry, and at most."""
+FEW = 8
+"""Tables up to this size are counted through instead of halved: no branch then depends on the data."""
+LOOKUP_CELLS = 1 << 14
+"""Cells of the uniform in which a formula's delay may be looked up."""
 UNSURE = -1
-"""What is looked up in a cell with several delays."""
+"""Entry of a lookup cell that holds several delays."""
 MARGIN = 1e-9
-"""How far, in relation to it, an end of a cell must be from the next delay: far more than what rounding may change."""
+"""Relative distance that the ends of a lookup cell must keep from the next delay: far more than rounding may change."""
+
+
+class LawRow(NamedTuple):
+    """One law as numbers: two reals and three integers, whose meaning its ``encode`` and its kernel share."""
+
+    kind: Any  # the number of its kind; while a table is being built, the class of a law with its own kernel
+    x: Any = 0.0
+    y: Any = 0.0
+    i: Any = 0
+    j: Any = 0
+    k: Any = 0
+
+
+_COLUMNS = np.dtype([("kind", "i8"), ("x", "f8"), ("y", "f8"), ("i", "i8"), ("j", "i8"), ("k", "i8")])
 
 
 class LawTable(NamedTuple):
-    """All rows of a set of problems, column by column. ``real`` and ``whole`` hold the tables."""
+    """All rows of a set of problems, column by column; ``real`` and ``whole`` hold the tables that rows refer to."""
 
     kind: npt.NDArray[np.int64]
-    a: npt.NDArray[np.float64]
-    b: npt.NDArray[np.float64]
-    lo: npt.NDArray[np.int64]
-    hi: npt.NDArray[np.int64]
+    x: npt.NDArray[np.float64]
+    y: npt.NDArray[np.float64]
+    i: npt.NDArray[np.int64]
+    j: npt.NDArray[np.int64]
+    k: npt.NDArray[np.int64]
     real: npt.NDArray[np.float64]
     whole: npt.NDArray[np.int32]
 
 
-def probabilities_before(weights: Sequence[float]) -> npt.NDArray[np.float64]:
-    """The probability of all earlier values, for each of several with these probabilities."""
+@inline
+def row_at(laws: LawTable, row: Any) -> LawRow:
+    """One row of the table."""
+    return LawRow(laws.kind[row], laws.x[row], laws.y[row], laws.i[row], laws.j[row], laws.k[row])
+
+
+@inline
+def last_at_most(table: Any, start: Any, size: Any, x: Any) -> Any:
+    """The number of entries of table[start + 1 : start + size], ascending, that are at most x."""
+    if size <= FEW:
+        count: Any = 0
+        for step in range(1, size):
+            count += np.int64(table[start + step] <= x)
+        return count
+    low = 0
+    high = size - 1
+    while low < high:  # table[start + low] <= x or low = 0; table[start + high + 1] > x
+        middle = (low + high + 1) >> 1
+        if table[start + middle] <= x:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def cumulative_before(weights: Sequence[float]) -> npt.NDArray[np.float64]:
+    """The sum of all earlier weights, for each weight."""
     return np.concatenate([[0.0], np.cumsum(weights)[:-1]])
 
 
-LawRow = tuple[int, float, float, int, int]
-"""One row: its kind and what the kind makes of four numbers."""
-_COLUMNS = np.dtype([("kind", np.int64), ("a", np.float64), ("b", np.float64), ("lo", np.int64), ("hi", np.int64)])
-
-
-def law_row(kind: int, a: float = 0.0, b: float = 0.0, lo: int = 0, hi: int = 0) -> LawRow:
-    """A row of this kind."""
-    return kind, a, b, lo, hi
-
-
-def _delays_in_cells(
-    at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], horizon: int
-) -> npt.NDArray[np.float64]:
-    """The delay in each cell of the uniform; see :meth:`LawsBuilder.smooth`."""
-    with np.errstate(all="ignore"):  # at 0 and 1
-        ends = at(np.arange(FINE + 1) / FINE)
-        low = np.minimum(ends[1:], ends[:-1]) * (1.0 - MARGIN)
-        high = np.maximum(ends[1:], ends[:-1]) * (1.0 + MARGIN)
-    found = np.where(np.floor(low) == np.floor(high), np.minimum(low, BEYOND), UNSURE)
-    return np.where(low >= horizon + 1, BEYOND, np.floor(found))
-
-
 class LawTableBuilder:
-    """Collects rows and tables. A law gives its row, and adds what the row speaks of: tables with :meth:`reals` and
-    :meth:`wholes`, other laws' rows with :meth:`number`.
+    """Collects rows and tables. ``kinds`` numbers the law classes that have their own kernel.
 
-    The first ``roots`` rows are kept for those that the engine asks for by their place. So many ``lookups`` pay off.
+    The first ``reserved`` rows are filled by :meth:`place`, so that the engine finds them by position. At most
+    ``lookups`` formulas get a lookup table.
     """
 
-    def __init__(self, horizon: int, *, roots: int = 0, lookups: int = 0) -> None:
+    def __init__(
+        self, horizon: int, kinds: Mapping[type, int] | None = None, *, reserved: int = 0, lookups: int = 0
+    ) -> None:
         self.horizon = horizon
+        self._kinds = kinds or {}
         self._lookups = lookups
-        self._rows: list[LawRow] = [law_row(FIXED)] * roots
-        self._known: dict[Any, LawRow] = {}
-        self._smooth: dict[tuple[int, float, float], LawRow] = {}
-        self._numbers: dict[LawRow, int] = {}
+        self._rows: list[LawRow] = [LawRow(FIXED)] * reserved
+        self._row_of_law: dict[Any, LawRow] = {}
+        self._row_of_formula: dict[LawRow, LawRow] = {}
+        self._row_number: dict[LawRow, int] = {}
         self._real: list[npt.NDArray[np.float64]] = []
         self._whole: list[npt.NDArray[np.int32]] = []
-        self._reals = 0
-        self._wholes = 0
+        self._real_size = 0
+        self._whole_size = 0
 
-    def row(self, law: Any, *context: Any) -> LawRow:
-        """The row of ``law``, which is ``law.encode(self, *context)``; the same for equal laws."""
-        key = (law, *context)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = law.encode(self, *context)
-        return found
+    # ---- what a law's ``encode`` calls ----
 
-    def number(self, law: Any, *context: Any) -> int:
-        """The number of the row of ``law``, to which another row may lead."""
-        wanted = self.row(law, *context)
-        if wanted not in self._numbers:
-            self._numbers[wanted] = len(self._rows)
-            self._rows.append(wanted)
-        return self._numbers[wanted]
+    def own(self, law: type, x: float = 0.0, y: float = 0.0, i: int = 0, j: int = 0, k: int = 0) -> LawRow:
+        """A row that the kernel of this law class draws from."""
+        return LawRow(law, x, y, i, j, k)
 
-    def root(self, place: int, wanted: LawRow) -> None:
-        """Put a row at one of the places that were kept free in front."""
-        self._rows[place] = wanted
-
-    def reals(self, values: npt.ArrayLike) -> int:
-        """Add a table of numbers; where it starts."""
-        self._real.append(np.asarray(values, np.float64))
-        self._reals += self._real[-1].size
-        return self._reals - self._real[-1].size
-
-    def wholes(self, values: npt.ArrayLike) -> int:
-        """Add a table of whole numbers; where it starts."""
-        self._whole.append(np.asarray(values, np.int32))
-        self._wholes += self._whole[-1].size
-        return self._wholes - self._whole[-1].size
+    def fixed(self, delay: int) -> LawRow:
+        """A delay that is always the same; ``NEVER`` for feedback that never comes."""
+        return LawRow(FIXED, i=delay if delay == NEVER else min(delay, BEYOND))
 
     def steps(self, cumulative: npt.NDArray[np.float64], first: int = 0) -> LawRow:
-        """A delay row for a table of P(D <= first), P(D <= first + 1), ...; what is left is beyond the horizon."""
-        cells = min(1 << (CELLS * cumulative.size).bit_length(), MOST_CELLS)
+        """A delay with P(D <= first), P(D <= first + 1), ... in a table; what is left lies beyond the horizon."""
+        cells = min(1 << (CELLS_PER_ENTRY * cumulative.size).bit_length(), MAX_CELLS)
         edges = np.searchsorted(cumulative, np.arange(cells + 1) / cells, side="right")
         edges[-1] = cumulative.size
-        index = self.wholes(np.concatenate([[cells], 2 * edges + (np.diff(edges, append=edges[-1]) > 1)]))
-        return law_row(STEPS, first, index, self.reals(np.append(cumulative, np.inf)), cumulative.size)
+        # Per cell of the uniform: twice the first entry that may be drawn, plus 1 if the cell has three or more.
+        index = self.ints(2 * edges + (np.diff(edges, append=edges[-1]) > 1))
+        return LawRow(STEPS, first, cells, self.reals(np.append(cumulative, np.inf)), cumulative.size, index)
 
-    def smooth(
+    def formula(
         self,
-        kind: int,
-        a: float,
-        b: float,
+        law: type,
+        x: float,
+        y: float,
         at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]],
         *,
-        unsure: float,
+        max_unsure: float,
     ) -> LawRow:
-        """A delay row for a law with a formula; ``at`` gives the real number at a uniform of which the delay is the
-        integer part. Where that pays off, there is a lookup beside it: what the formula gives in each of many cells of
-        the uniform, if it is one delay alone or none before the horizon. That is slower than the formula if it leaves
-        more than ``unsure`` of the cells to it."""
-        key = (kind, a, b)
-        if key not in self._smooth:
-            self._smooth[key] = law_row(kind, a, b)
+        """A row of a law with ``real_delay``; ``at`` computes the same real number with numpy.
+
+        Where it pays off, a lookup is added: the formula's delay in each of many cells of the uniform, if that is a
+        single one or beyond the horizon. It is slower than the formula if more than ``max_unsure`` of the cells are
+        left to the formula."""
+        plain = self.own(law, x, y)
+        if plain not in self._row_of_formula:
+            self._row_of_formula[plain] = plain
             if self._lookups > 0:
                 self._lookups -= 1
-                cells = _delays_in_cells(at, self.horizon)
-                if np.mean(cells == UNSURE) <= unsure:
-                    self._smooth[key] = law_row(kind, a, b, self.wholes(cells), FINE)
-        return self._smooth[key]
+                delays = _delay_per_cell(at, self.horizon)
+                if np.mean(delays == UNSURE) <= max_unsure:
+                    self._row_of_formula[plain] = plain._replace(i=self.ints(delays), j=LOOKUP_CELLS)
+        return self._row_of_formula[plain]
 
-    def split(self, parts: Any, reward: Any) -> LawRow:
-        """A row that draws from one of several delay laws; ``parts`` are (weight, law), the weights' sum 1."""
+    def mixture(self, parts: Iterable[tuple[float, Any]], reward: Any) -> LawRow:
+        """Draws from one of several delay laws, given as (weight, law) with weights that sum to 1."""
         present = [(weight, law) for weight, law in parts if weight > 0.0]
         if len(present) == 1:
             return self.row(present[0][1], reward)
-        rows = self.wholes([self.number(law, reward) for _, law in present])
-        before = probabilities_before([weight for weight, _ in present])
-        return law_row(SPLIT, a=rows, lo=self.reals([*before, 1.0]), hi=len(present))
+        rows = self._rows_of([law for _, law in present], reward)
+        return LawRow(MIXTURE, i=self.reals([*cumulative_before([w for w, _ in present]), 1.0]), j=len(present), k=rows)
+
+    def by_value(self, laws: Mapping[float, Any], reward: Any) -> LawRow:
+        """A delay law for each value of the reward."""
+        return LawRow(BY_VALUE, i=self.reals(list(laws)), j=len(laws), k=self._rows_of(laws.values(), reward))
+
+    def by_cell(self, laws: Iterable[Any], reward: Any) -> LawRow:
+        """A delay law for each of equal cells of the reward."""
+        numbered = list(laws)
+        return LawRow(BY_CELL, j=len(numbered), k=self._rows_of(numbered, reward))
+
+    def reals(self, values: npt.ArrayLike) -> int:
+        """Add a table of reals; returns where it starts."""
+        self._real.append(np.asarray(values, np.float64))
+        self._real_size += self._real[-1].size
+        return self._real_size - self._real[-1].size
+
+    def ints(self, values: npt.ArrayLike) -> int:
+        """Add a table of integers; returns where it starts."""
+        self._whole.append(np.asarray(values, np.int32))
+        self._whole_size += self._whole[-1].size
+        return self._whole_size - self._whole[-1].size
+
+    # ---- what the engine calls ----
+
+    def row(self, law: Any, *context: Any) -> LawRow:
+        """The row of a law, ``law.encode(self, *context)``; encoded once for equal laws."""
+        key = (law, *context)
+        row = self._row_of_law.get(key)
+        if row is None:
+            row = self._row_of_law[key] = law.encode(self, *context)
+        return row
+
+    def place(self, position: int, row: LawRow) -> None:
+        """Put a row at a reserved position."""
+        self._rows[position] = row
 
     def build(self) -> LawTable:
         """The rows as arrays."""
-        table = np.array(self._rows, _COLUMNS)
+        numbered = [row if isinstance(row.kind, int) else (self._kind_of(row.kind), *row[1:]) for row in self._rows]
+        columns = np.array(numbered, _COLUMNS)
         return LawTable(
-            kind=table["kind"].copy(),
-            a=table["a"].copy(),
-            b=table["b"].copy(),
-            lo=table["lo"].copy(),
-            hi=table["hi"].copy(),
+            **{name: columns[name].copy() for name in LawRow._fields},
             real=np.concatenate(self._real) if self._real else np.zeros(0),
             whole=np.concatenate(self._whole) if self._whole else np.zeros(0, np.int32),
         )
+
+    def _rows_of(self, laws: Iterable[Any], reward: Any) -> int:
+        """Add the rows of several laws and a table of their numbers; returns where that starts."""
+        return self.ints([self._number(self.row(law, reward)) for law in laws])
+
+    def _number(self, row: LawRow) -> int:
+        if row not in self._row_number:
+            self._row_number[row] = len(self._rows)
+            self._rows.append(row)
+        return self._row_number[row]
+
+    def _kind_of(self, law: type) -> int:
+        if law not in self._kinds:
+            raise InvalidParameter(
+                f"{law.__name__}.encode asks for a kernel of its own, which only built-in laws have; return one of "
+                "the builder's rows instead, such as builder.steps(self.cdf(...))."
+            )
+        return self._kinds[law]
+
+
+def _delay_per_cell(
+    at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], horizon: int
+) -> npt.NDArray[np.float64]:
+    """The delay in each cell of the uniform: ``BEYOND`` if beyond the horizon, ``UNSURE`` if there are several."""
+    with np.errstate(all="ignore"):  # at 0 and 1
+        ends = at(np.arange(LOOKUP_CELLS + 1) / LOOKUP_CELLS)
+        low = np.minimum(ends[1:], ends[:-1]) * (1.0 - MARGIN)
+        high = np.maximum(ends[1:], ends[:-1]) * (1.0 + MARGIN)
+    delays = np.where(np.floor(low) == np.floor(high), np.minimum(low, BEYOND), UNSURE)
+    return np.where(low >= horizon + 1, BEYOND, np.floor(delays))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.law_table import LawRow, LawTableBuilder
+from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder
 from belated.registry import Registry
 from belated.validation import Validated
 
@@ -38,7 +38,13 @@ class RewardLaw(Validated, ABC):
 
     @abstractmethod
     def encode(self, builder: LawTableBuilder) -> LawRow:
-        """The law as the engine plays it; tables that its row speaks of are added to the builder."""
+        """The law as a row for the engine, ``builder.own(...)``; tables that the row refers to are added to the
+        builder."""
+
+    @staticmethod
+    @abstractmethod
+    def draw(row: LawRow, laws: LawTable, word: Any) -> Any:
+        """Kernel: the reward of the pull with this random word."""
 
 
 REWARDS: Registry[RewardLaw] = Registry("reward law", "belated.rewards")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.law_table import BERNOULLI, LawRow, LawTableBuilder, law_row
+from belated.kernel.jit import inline
+from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder
 from belated.rewards._base import RewardLaw, discrete_cdf, reward_law
 from belated.validation import Probability
 
@@ -32,4 +34,14 @@ class Bernoulli(RewardLaw):
         return discrete_cdf(self.atoms, x)
 
     def encode(self, builder: LawTableBuilder) -> LawRow:
-        return law_row(BERNOULLI, lo=math.ceil(self.mean * 2.0**52 - 0.5))
+        return builder.own(Bernoulli, i=math.ceil(self.mean * 2.0**52 - 0.5))
+
+    @staticmethod
+    def draw(row: LawRow, laws: LawTable, word: Any) -> Any:
+        return 1.0 if is_success(row.i, word) else 0.0
+
+
+@inline
+def is_success(threshold: Any, word: Any) -> Any:
+    """Whether ``to_unit(word) < mean``, in integers."""
+    return np.int64(word >> np.uint64(12)) < threshold

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
-from belated.kernel.law_table import BETA, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder
+from belated.kernel.samplers import beta_draw
 from belated.rewards._base import RewardLaw, reward_law
 from belated.validation import ShapeNumber
 
@@ -32,4 +35,8 @@ class Beta(RewardLaw):
         return np.asarray(betainc(self.a, self.b, np.clip(np.asarray(x, np.float64), 0.0, 1.0)))
 
     def encode(self, builder: LawTableBuilder) -> LawRow:
-        return law_row(BETA, self.a, self.b)
+        return builder.own(Beta, self.a, self.b)
+
+    @staticmethod
+    def draw(row: LawRow, laws: LawTable, word: Any) -> Any:
+        return beta_draw(row.x, row.y, word)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from belated.errors import InvalidParameter, UnsupportedSupport
-from belated.kernel.law_table import CHOICE, LawRow, LawTableBuilder, law_row, probabilities_before
+from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder, cumulative_before, last_at_most
+from belated.kernel.rng import to_unit
 from belated.rewards._base import RewardLaw, discrete_cdf, reward_law
 from belated.validation import Domain
 
@@ -67,6 +69,11 @@ class Categorical(RewardLaw):
         return discrete_cdf(self.atoms, x)
 
     def encode(self, builder: LawTableBuilder) -> LawRow:
-        before = probabilities_before(list(self.atoms.values()))
-        start = builder.reals(np.concatenate([before, list(self.atoms)]))
-        return law_row(CHOICE, lo=start, hi=len(self.atoms))
+        below = cumulative_before(list(self.atoms.values()))
+        start = builder.reals(np.concatenate([below, list(self.atoms)]))
+        return builder.own(Categorical, i=start, j=len(self.atoms))
+
+    @staticmethod
+    def draw(row: LawRow, laws: LawTable, word: Any) -> Any:
+        start, size = row.i, row.j  # P(a smaller value) of each value, then the values
+        return laws.real[start + size + last_at_most(laws.real, start, size, to_unit(word))]

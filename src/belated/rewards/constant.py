@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.law_table import CONSTANT, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder
 from belated.rewards._base import RewardLaw, discrete_cdf, reward_law
 from belated.validation import Probability
 
@@ -34,4 +36,8 @@ class Constant(RewardLaw):
         return discrete_cdf(self.atoms, x)
 
     def encode(self, builder: LawTableBuilder) -> LawRow:
-        return law_row(CONSTANT, self.value)
+        return builder.own(Constant, self.value)
+
+    @staticmethod
+    def draw(row: LawRow, laws: LawTable, word: Any) -> Any:
+        return row.x

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from belated.errors import InvalidParameter
-from belated.kernel.law_table import SPREAD, LawRow, LawTableBuilder, law_row
+from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder
+from belated.kernel.rng import to_unit
 from belated.rewards._base import RewardLaw, reward_law
 from belated.validation import Probability
 
@@ -36,4 +39,9 @@ class Uniform(RewardLaw):
         return np.clip((np.asarray(x, np.float64) - self.low) / (self.high - self.low), 0.0, 1.0)
 
     def encode(self, builder: LawTableBuilder) -> LawRow:
-        return law_row(SPREAD, self.low, self.high - self.low)
+        return builder.own(Uniform, self.low, self.high - self.low)
+
+    @staticmethod
+    def draw(row: LawRow, laws: LawTable, word: Any) -> Any:
+        low, width = row.x, row.y
+        return low + width * to_unit(word)

@@ -163,10 +163,11 @@ def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
         key_a, key_b = run_key(seed[0], seed[1], at.first + run)
         laws = LawTable(
             kind=every(i8, at.kind, at.rows, 1),
-            a=every(f8, at.a, at.rows, 1),
-            b=every(f8, at.b, at.rows, 1),
-            lo=every(i8, at.lo, at.rows, 1),
-            hi=every(i8, at.hi, at.rows, 1),
+            x=every(f8, at.x, at.rows, 1),
+            y=every(f8, at.y, at.rows, 1),
+            i=every(i8, at.i, at.rows, 1),
+            j=every(i8, at.j, at.rows, 1),
+            k=every(i8, at.k, at.rows, 1),
             real=every(f8, at.real, at.reals, 1),
             whole=every(i4, at.whole, at.wholes, 1),
         )

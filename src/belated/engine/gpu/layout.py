@@ -57,10 +57,11 @@ class Numbers(NamedTuple):
     wholes: int
     # laws and problems
     kind: int
-    a: int
-    b: int
-    lo: int
-    hi: int
+    x: int
+    y: int
+    i: int
+    j: int
+    k: int
     real: int
     whole: int
     gap: int
