@@ -29,6 +29,11 @@ def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def is_bool(value: Any) -> TypeGuard[bool]:
+    """Whether a value is a bool of Python or numpy."""
+    return type(value).__name__ == "bool"  # without importing numpy, whose scalar type has this name too
+
+
 def check_integer(
     name: str,
     value: Any,
@@ -68,10 +73,11 @@ def check_number(
     Traceback (most recent call last):
     belated.errors.InvalidParameter: q is 1.5; give a number in [0, 1].
     """
-    number: Any = value.item() if hasattr(value, "item") and is_number(value) else value  # a scalar of numpy
-    if not is_number(number) or not domain.contains(number):
-        raise error(f"{name} is {show(number)}; give {domain.describe()}.")
-    return float(number)
+    if is_number(value) and not isinstance(value, int | float):
+        value = int(value) if isinstance(value, Integral) else float(value)  # from numpy
+    if not is_number(value) or not domain.contains(value):
+        raise error(f"{name} is {show(value)}; give {domain.describe()}.")
+    return float(value)
 
 
 def check_choice(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import httpx2
 
 from belated import Client
-from belated.client.protocol import AGAIN
+from belated.client.protocol import RETRY_STATUSES
 from belated.errors import ServiceUnavailable
 from belated.policies import UCB
 from belated.service.storage.journal import open_journal
@@ -145,7 +145,7 @@ def _until_answered(ask: Callable[[], httpx2.Response]) -> httpx2.Response:
             found = ask()
         except httpx2.TransportError:
             continue
-        if found.status_code not in AGAIN:
+        if found.status_code not in RETRY_STATUSES:
             return found
 
 

@@ -14,7 +14,7 @@ from serving import Server, serving
 
 from belated import Bandit, Client
 from belated.client import payloads
-from belated.client.payloads import bandit_parts
+from belated.client.payloads import history_payloads
 from belated.errors import ApiError, ConflictingFeedback, StateError, UnknownDecision
 from belated.policies import UCB, ThompsonSampling
 from belated.policies._base.policy import Policy
@@ -89,7 +89,7 @@ def test_it_goes_on_with_the_same_bits(client: Client, policy: Policy) -> None:
 def test_on_both_databases_in_parts_through_a_bad_proxy(
     db: str, served: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payloads, "MOVED_AT_A_TIME", 17)
+    monkeypatch.setattr(payloads, "HISTORY_BATCH", 17)
     bandit = played(ThompsonSampling(), 300)
     with (
         bad_proxy(served.url, seed=2, longest=0.3) as proxy,
@@ -103,7 +103,7 @@ def test_on_both_databases_in_parts_through_a_bad_proxy(
 
 def test_a_large_one_takes_several_requests(client: Client) -> None:
     bandit = played(UCB(), 9_000)
-    assert len(list(bandit_parts(bandit))) == 2
+    assert len(list(history_payloads(bandit))) == 2
     moved = client.move(bandit, f"e{uuid.uuid4().hex}")
     assert moved.summary() == bandit.summary()
     go_on(bandit, moved, 5)
@@ -111,10 +111,10 @@ def test_a_large_one_takes_several_requests(client: Client) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50, 10_000])
 def test_the_parts_are_the_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payloads, "MOVED_AT_A_TIME", size)
+    monkeypatch.setattr(payloads, "HISTORY_BATCH", size)
     bandit = played(UCB(), 60)
     whole = bandit.to_dict()
-    parts = list(bandit_parts(bandit))
+    parts = list(history_payloads(bandit))
     assert [arm for part in parts for arm in part["decisions"]] == whole["decisions"]
     assert [answer for part in parts for answer in part["answers"]] == whole["answers"]
     sizes = [len(part["decisions"]) + len(part["answers"]) for part in parts]
@@ -160,9 +160,9 @@ def test_an_empty_one(client: Client) -> None:
 def test_between_two_parts_nothing_is_decided(
     place: tuple[str, Server], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payloads, "MOVED_AT_A_TIME", 20)
+    monkeypatch.setattr(payloads, "HISTORY_BATCH", 20)
     name, bandit = f"e{uuid.uuid4().hex}", played(UCB(), 50)
-    first, second, *_ = bandit_parts(bandit)
+    first, second, *_ = history_payloads(bandit)
     with place[1].client() as http:
         path = f"/v1/experiments/{name}/history"
         assert http.post(path, json=second).status_code == 409, "the first is missing"
@@ -195,7 +195,7 @@ def test_a_damaged_one_is_refused_and_changes_nothing(
     name, bandit = f"e{uuid.uuid4().hex}", played(UCB(), 30)
     if known:
         client.move(bandit, name)
-    (data,) = bandit_parts(bandit)
+    (data,) = history_payloads(bandit)
     change(data)
     with place[1].client() as http:
         before = http.get(f"/v1/experiments/{name}").text
@@ -224,8 +224,8 @@ def test_nobody_knows_how_late_the_answers_were_before(place: tuple[str, Server]
     later = moved.choose()
     moved.observe(later.id, 1.0)
     with place[1].client() as http:
-        found = http.get(f"/v1/experiments/{moved._verbs.experiment}/delays").json()
-        lines = http.get(f"/v1/experiments/{moved._verbs.experiment}/events?limit=2").text
+        found = http.get(f"/v1/experiments/{moved._operations.experiment}/delays").json()
+        lines = http.get(f"/v1/experiments/{moved._operations.experiment}/events?limit=2").text
     assert sum(curve["observed"] + curve["pending"] for curve in found["curves"]) == found["decisions"] == 1
     assert all('"moved":true' in line for line in lines.splitlines())
 

@@ -1,4 +1,4 @@
-"""Clients of the service: the verbs of a bandit, kept by a server. They need ``httpx2`` when they are made."""
+"""Clients of the service: the operations of a bandit, kept on a server. They need ``httpx2``, but never numba."""
 
 from belated.client.aio import AsyncClient
 from belated.client.responses import DecisionStatus

@@ -1,55 +1,128 @@
-"""Policies and bandits as the server takes them."""
+"""What the client sends: ids, policies, and the history of a bandit.
+
+The client chooses the ids, so that a request can be sent again without being executed twice."""
 
 from __future__ import annotations
 
+import os
+import re
+import time
+import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from belated.client.responses import Data
-from belated.errors import InvalidParameter
-from belated.live.bandit import Bandit
-from belated.policies._base.policy import Policy
-from belated.specs import policy_spec
+from belated.errors import InvalidParameter, UnknownDecision
+from belated.validation import is_integer
 
-MOVED_AT_A_TIME = 10_000
-"""Decisions and answers of one request that moves a bandit."""
+if TYPE_CHECKING:
+    from belated.live.bandit import Bandit
+
+MAX_ID_LENGTH = 128
+"""Characters of an id."""
+MAX_DECISION_ID_LENGTH = 132
+"""Characters of a decision's id: one of several has the id of the request, a dot and a number up to 999."""
+HISTORY_BATCH = 10_000
+"""Decisions and feedback in one request that moves a bandit."""
+
+_ID = re.compile(r"(?!\.\.?$)[^\x00-\x1f\x7f/\ud800-\udfff]+")
 
 
-def policy_body(policy: Any) -> Data:
-    """A policy."""
-    if isinstance(policy, Policy):
-        return _named(policy_spec(policy))
-    if not isinstance(policy, Mapping):
+def new_id() -> str:
+    """A UUID of version 7: the time in milliseconds, then 74 random bits."""
+    return str(_uuid7(time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10))))
+
+
+def _uuid7(milliseconds: int, random: int) -> uuid.UUID:
+    """
+    >>> _uuid7(1_700_000_000_000, 2**80 - 1)
+    UUID('018bcfe5-6800-7fff-bfff-ffffffffffff')
+    """
+    high = (milliseconds & (1 << 48) - 1) << 16 | 7 << 12 | random >> 62 & 0xFFF
+    return uuid.UUID(int=high << 64 | 2 << 62 | random & (1 << 62) - 1)
+
+
+def check_new_id(id: Any, suffix_length: int = 0) -> str:
+    """Check an id that the caller chose, and to which a suffix will be added."""
+    if not isinstance(id, str) or not _ID.fullmatch(id) or len(id) + suffix_length > MAX_ID_LENGTH:
+        raise InvalidParameter(
+            f"id is {id!r}; give a string of 1 to {MAX_ID_LENGTH - suffix_length} characters without '/' and control "
+            "characters, or None."
+        )
+    return id
+
+
+def decision_id(experiment: str | None, id: Any) -> str:
+    """The id of an existing decision. Integers are ids of a bandit that was moved to the experiment."""
+    if is_integer(id) and experiment is not None and id >= 0:
+        return f"{experiment}.{id}"
+    if not isinstance(id, str) or not _ID.fullmatch(id) or len(id) > MAX_DECISION_ID_LENGTH:
+        raise UnknownDecision(f"there is no decision {id!r}. Give the id of a decision that choose() returned.")
+    return id
+
+
+def url_path(text: str) -> str:
+    """A text as one segment of a URL's path.
+
+    >>> url_path("50 % off?")
+    '50%20%25%20off%3F'
+    """
+    return quote(text, safe="")
+
+
+def observed_at_payload(observed_at: datetime | None) -> Data:
+    """The time of a feedback, if one is given."""
+    if observed_at is None:
+        return {}
+    if not isinstance(observed_at, datetime) or observed_at.tzinfo is None:
+        raise InvalidParameter(f"observed_at is {observed_at!r}; give a datetime with a time zone.")
+    return {"observed_at": observed_at.isoformat()}
+
+
+def policy_payload(policy: Any) -> Data:
+    """A policy as plain data."""
+    if isinstance(policy, Mapping):
+        return dict(policy)
+    from belated.policies._base.policy import Policy
+    from belated.specs import policy_spec
+
+    if not isinstance(policy, Policy):
         raise InvalidParameter(f"policy is {policy!r}; give a policy, such as UCB(), or {{'name': 'UCB'}}.")
-    return dict(policy)
+    return _name_first(policy_spec(policy))
 
 
-def _named(spec: Data) -> Data:
+def _name_first(spec: Data) -> Data:
     return {"name": spec["policy"], **{key: value for key, value in spec.items() if key != "policy"}}
 
 
-def bandit_parts(bandit: Bandit | Mapping[str, Any]) -> Iterator[Data]:
-    """What happened to a bandit in its order, cut into parts that a request can hold."""
-    saved = (bandit if isinstance(bandit, Bandit) else Bandit.from_dict(bandit)).to_dict()
-    about = {"arms": saved["arms"], "seed": saved["seed"], "policy": _named(saved["policy"])}
+def history_payloads(bandit: Bandit | Mapping[str, Any]) -> Iterator[Data]:
+    """The history of a bandit in its order, in parts that fit into a request."""
+    if isinstance(bandit, Mapping):
+        from belated.live.bandit import Bandit
+
+        bandit = Bandit.from_dict(bandit)
+    saved = bandit.to_dict()
+    common = {"arms": saved["arms"], "seed": saved["seed"], "policy": _name_first(saved["policy"])}
     for part in _parts(saved["decisions"], saved["answers"]):
-        yield {**about, **part}
+        yield {**common, **part}
 
 
-def _parts(decisions: list[int], answers: list[list[Any]]) -> Iterator[Data]:
-    first = told_of = 0
+def _parts(decisions: list[int], feedback: list[list[Any]]) -> Iterator[Data]:
+    decided = observed = 0
     while True:
-        start, after = first, first + told_of
-        mine: list[list[Any]] = []
-        while first + told_of < after + MOVED_AT_A_TIME:
-            if told_of < len(answers) and answers[told_of][0] <= first:
-                mine.append(answers[told_of])
-                told_of += 1
-            elif first < len(decisions):
-                first += 1
+        first, after = decided, decided + observed
+        batch: list[list[Any]] = []
+        while decided + observed < after + HISTORY_BATCH:
+            if observed < len(feedback) and feedback[observed][0] <= decided:
+                batch.append(feedback[observed])
+                observed += 1
+            elif decided < len(decisions):
+                decided += 1
             else:
                 break
-        more = first + told_of < len(decisions) + len(answers)
-        yield {"after": after, "first": start, "decisions": decisions[start:first], "answers": mine, "more": more}
+        more = decided + observed < len(decisions) + len(feedback)
+        yield {"after": after, "first": first, "decisions": decisions[first:decided], "answers": batch, "more": more}
         if not more:
             return

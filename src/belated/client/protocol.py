@@ -1,7 +1,7 @@
-"""Asking and being answered, whatever carries it: when to ask again, and what an answer means.
+"""Requests with retries, independent of how they are sent (sans-IO).
 
-A conversation is a generator. It yields what is to be done, a :class:`Call` or a :class:`Wait`, and is sent what came
-of it; so one text serves the client that blocks and the one that awaits."""
+An :data:`Exchange` is a generator: it yields an :class:`HttpRequest` to send or a :class:`Wait`, and is sent the
+outcome. The blocking and the asyncio client drive the same exchanges."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from belated.errors import (
 
 T = TypeVar("T")
 
-AGAIN = frozenset({429, 502, 503, 504})
-"""Statuses that say: not now."""
+RETRY_STATUSES = frozenset({429, 502, 503, 504})
+"""Statuses after which a request is sent again."""
 LONGEST_WAIT = 60.0
-"""Seconds; whoever asks for more patience gets none."""
+"""Seconds; if a server asks for more with Retry-After, the client gives up."""
 LONGEST_BACKOFF = 5.0
 PROBLEM = "urn:belated:problem:"
 ERRORS: dict[str, type[BelatedError]] = {
     "unknown-decision": UnknownDecision,
     "conflicting-feedback": ConflictingFeedback,
 }
-"""Kinds of problems that a live bandit knows, too."""
+"""Problem types with the errors that a live bandit raises for them."""
 
-_chance = random.SystemRandom()  # the caller's own seeds stay the caller's
+_random = random.SystemRandom()  # leaves the caller's seeds alone
 
 
-class Call(NamedTuple):
-    """A request."""
+class HttpRequest(NamedTuple):
+    """A request to send."""
 
     method: str
     path: str
@@ -48,119 +48,117 @@ class Call(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """A pause."""
+    """A pause before the next attempt."""
 
     seconds: float
 
 
-class Reply(NamedTuple):
-    """What came back, with the headers' names in small letters."""
+class HttpResponse(NamedTuple):
+    """A response; the names of its headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
 
-class Failure(NamedTuple):
-    """Nothing came back, or not all of it."""
+class TransportFailure(NamedTuple):
+    """No response, or not all of it, came back."""
 
-    why: str
+    reason: str
 
 
 class Retry(NamedTuple):
-    """An answer that asks to be asked for again."""
+    """A response that asks to send the request again."""
 
-    why: str
+    reason: str
 
 
-Step = Call | Wait
-Outcome = Reply | Failure | None
-Talk = Generator[Step, Outcome, T]
+Action = HttpRequest | Wait
+Outcome = HttpResponse | TransportFailure | None
+Exchange = Generator[Action, Outcome, T]
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often is asked again, and how long is waited before: twice as long each time, and never quite as long."""
+    """Number of retries, and exponential backoff with jitter from ``wait`` seconds on."""
 
     retries: int
     wait: float
 
-    def pause(self, attempt: int) -> float:
-        """Seconds to wait after so many attempts."""
+    def backoff(self, attempt: int) -> float:
+        """Seconds to wait after this attempt (1, 2, ...)."""
         longest: float = min(self.wait * 2.0 ** (attempt - 1), LONGEST_BACKOFF)
-        return longest * _chance.uniform(0.5, 1.0)
+        return longest * _random.uniform(0.5, 1.0)
 
 
-def call(method: str, path: str, body: Any = None) -> Call:
-    """A request whose body is JSON."""
+def json_request(method: str, path: str, body: Any = None) -> HttpRequest:
+    """Make a request with a JSON body."""
     if body is None:
-        return Call(method, path)
+        return HttpRequest(method, path)
     try:
         text = json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-        return Call(method, path, text.encode())
+        return HttpRequest(method, path, text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidParameter(f"this cannot be sent as JSON: {error}") from None
 
 
-def told(asked: Call, patience: RetryPolicy, read: Callable[[int, Any], T | Retry], id: str | None = None) -> Talk[T]:
-    """What ``read`` makes of the answer's status and data; asked for again until there is one."""
-    for attempt in range(1, patience.retries + 2):
-        outcome = yield asked
-        why, least = _why_not(outcome), 0.0
-        if isinstance(outcome, Reply):
-            if why is None:
-                found = _read(outcome, read)
-                if not isinstance(found, Retry):
-                    return found
-                why = found.why
+def request(
+    http_request: HttpRequest, retry_policy: RetryPolicy, parse: Callable[[Any], T | Retry], id: str | None = None
+) -> Exchange[T]:
+    """Send a request, again if necessary, and return what ``parse`` makes of the response's data."""
+    for attempt in range(1, retry_policy.retries + 2):
+        outcome = yield http_request
+        least = 0.0
+        if isinstance(outcome, HttpResponse):
             least = _retry_after(outcome)
-        if attempt > patience.retries or least > LONGEST_WAIT:
+            result = _parse(outcome, parse)
+            if not isinstance(result, Retry):
+                return result
+            reason = result.reason
+        else:
+            assert outcome is not None
+            reason = outcome.reason
+        if attempt > retry_policy.retries or least > LONGEST_WAIT:
             break
-        yield Wait(max(patience.pause(attempt), least))
-    hint = f"; it asks for {least:.0f} seconds of patience" if least > LONGEST_WAIT else ""
+        yield Wait(max(retry_policy.backoff(attempt), least))
+    hint = f"; it asks to wait {least:.0f} seconds" if least > LONGEST_WAIT else ""
     raise ServiceUnavailable(
-        f"the service gave no answer to {asked.method} {asked.path} in {attempt} attempts: {why}{hint}. Whether it was "
-        "done is not known; the same again counts once" + (f", with id={id!r}." if id is not None else "."),
+        f"the service did not respond to {http_request.method} {http_request.path} in {attempt} attempts: "
+        f"{reason}{hint}. It may or may not have been done; the same call again counts once"
+        + (f", with id={id!r}." if id is not None else "."),
         id,
     )
 
 
-def _why_not(outcome: Outcome) -> str | None:
-    """Why an outcome is no answer yet; None if it is one."""
-    if isinstance(outcome, Failure):
-        return outcome.why
-    assert isinstance(outcome, Reply)
-    return f"status {outcome.status}" if outcome.status in AGAIN else None
-
-
-def _read(reply: Reply, read: Callable[[int, Any], T | Retry]) -> T | Retry:
+def _parse(response: HttpResponse, parse: Callable[[Any], T | Retry]) -> T | Retry:
+    if response.status in RETRY_STATUSES:
+        return Retry(f"status {response.status}")
     try:
-        data = json.loads(reply.body) if reply.body else None
+        data = json.loads(response.body) if response.body else None
     except (ValueError, RecursionError):
         data = None
-    if not 200 <= reply.status < 300:
-        about = data if isinstance(data, dict) else {}
-        raise refusal(reply.status, about.get("type"), about.get("detail"))
+    if not 200 <= response.status < 300:
+        problem = data if isinstance(data, dict) else {}
+        raise error_of(response.status, problem.get("type"), problem.get("detail"))
     try:
         if isinstance(data, dict):
-            return read(reply.status, data)
+            return parse(data)
     except (KeyError, TypeError, IndexError, AttributeError):
         pass
-    return Retry(f"status {reply.status} with {len(reply.body)} bytes that are no answer of a server of belated's")
+    return Retry(f"status {response.status} with {len(response.body)} bytes that are not from a belated server")
 
 
-def refusal(status: int, type: Any, detail: Any) -> BelatedError:
-    """A problem as the error that a live bandit would have raised, if it knows it."""
+def error_of(status: int, type: Any, detail: Any) -> BelatedError:
+    """The error for a problem document: the one that a live bandit would raise, or an ApiError."""
     if not isinstance(type, str) or not type.startswith(PROBLEM) or not isinstance(detail, str):
-        return ApiError(status, "not-belated", f"status {status}, not from a server of belated's; look at the address.")
-    kind = type.removeprefix(PROBLEM)
-    known = ERRORS.get(kind)
-    return known(detail) if known is not None else ApiError(status, kind, detail)
+        return ApiError(status, "not-belated", f"status {status}, not from a belated server; check the URL.")
+    name = type.removeprefix(PROBLEM)
+    return ERRORS[name](detail) if name in ERRORS else ApiError(status, name, detail)
 
 
-def _retry_after(reply: Reply) -> float:
-    """The seconds that an answer asks to wait; 0 if it does not."""
-    text = reply.headers.get("retry-after", "").strip() if reply.status in AGAIN else ""
+def _retry_after(response: HttpResponse) -> float:
+    """The seconds that a response asks to wait; 0 if it does not."""
+    text = response.headers.get("retry-after", "").strip() if response.status in RETRY_STATUSES else ""
     if text.isascii() and text.isdigit():
         return float(text[:9])
     try:

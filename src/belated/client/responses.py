@@ -1,13 +1,13 @@
-"""What a server's answers mean to a caller."""
+"""Parsers of the server's responses."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
-from belated.client.protocol import AGAIN, Retry, refusal
+from belated.client.protocol import RETRY_STATUSES, Retry, error_of
 from belated.errors import BelatedError
-from belated.live.bandit import ArmSummary, Decision
+from belated.live.types import ArmSummary, Decision
 
 Data = dict[str, Any]
 
@@ -21,60 +21,60 @@ class DecisionStatus:
     arm: str
     decided_at: str
     status: str
-    """pending, observed, imputed (silence was taken for an answer) or cancelled."""
+    """pending, observed, imputed (silence was counted as feedback) or cancelled."""
     reward: float | None
     observed_at: str | None
     late: bool
-    """The answer came after silence had been taken for one."""
+    """The feedback came after silence had been counted as feedback."""
     deadline: str | None
-    """When silence becomes an answer."""
+    """When silence counts as feedback."""
     unit: str | None
     metadata: dict[str, Any] | None
 
 
-def arms(state: Data) -> tuple[str, ...]:
+def parse_arms(state: Data) -> tuple[str, ...]:
     """The names of the arms."""
     return tuple(arm["arm"] for arm in state["arms"])
 
 
-def summary(state: Data) -> list[ArmSummary]:
-    """What the server says of each arm."""
-    return [ArmSummary(**_only(ArmSummary, arm)) for arm in state["arms"]]
+def parse_summary(state: Data) -> list[ArmSummary]:
+    """The statistics of each arm."""
+    return [ArmSummary(**_fields(ArmSummary, arm)) for arm in state["arms"]]
 
 
-def _only(kind: type, data: Data) -> Data:
-    """The values that a kind has a field for. A newer server may send more, an older one less: what has a default may
-    be missing."""
-    return {field.name: data[field.name] for field in fields(kind) if field.name in data or field.default is MISSING}
-
-
-def status(data: Data) -> DecisionStatus:
+def parse_status(data: Data) -> DecisionStatus:
     """A decision and what became of it."""
-    return DecisionStatus(**_only(DecisionStatus, data))
+    return DecisionStatus(**_fields(DecisionStatus, data))
 
 
-def decision(data: Data) -> Decision[str]:
+def _fields(cls: type, data: Data) -> Data:
+    """The values of a dataclass's fields. A newer server may send more; an older one may omit fields with a default."""
+    return {field.name: data[field.name] for field in fields(cls) if field.name in data or field.default is MISSING}
+
+
+def parse_decision(data: Data) -> Decision[str]:
     """A decision."""
     return Decision(str(data["id"]), str(data["arm"]))
 
 
-def decisions(data: Data) -> list[Decision[str]]:
-    """Several."""
-    return [decision(each) for each in data["decisions"]]
+def parse_decisions(data: Data) -> list[Decision[str]]:
+    """Several decisions."""
+    return [parse_decision(item) for item in data["decisions"]]
 
 
-def nothing(*_: Any) -> None:
-    """That it was done is all that is wanted."""
+def ignore(data: Data) -> None:
+    """Only success matters."""
 
 
-def results(data: Data, new: set[str]) -> list[BelatedError] | Retry:
-    """Which of several feedbacks were refused; those that were new join the others. Busy for one is busy for all."""
-    refused, busy = [], None
-    for each in data["results"]:
-        if each["status"] == 201:
-            new.add(each["id"])
-        elif each["status"] in AGAIN:
-            busy = Retry(f"status {each['status']} for {each['id']!r}")
-        elif each["status"] != 200:
-            refused.append(refusal(each["status"], each.get("type"), each.get("detail")))
-    return busy if busy is not None else refused
+def parse_feedback_results(data: Data, new: set[str]) -> list[BelatedError] | Retry:
+    """The errors of the feedback that was refused; ids of new feedback are added to ``new``. If the server is busy for
+    one item, the whole batch is sent again."""
+    errors, retry = [], None
+    for item in data["results"]:
+        if item["status"] == 201:
+            new.add(item["id"])
+        elif item["status"] in RETRY_STATUSES:
+            retry = Retry(f"status {item['status']} for {item['id']!r}")
+        elif item["status"] != 200:
+            errors.append(error_of(item["status"], item.get("type"), item.get("detail")))
+    return retry if retry is not None else errors

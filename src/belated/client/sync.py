@@ -1,30 +1,32 @@
-"""The client that waits for its answers."""
+"""The blocking client, generated from aio.py by tests/client/generate_sync.py."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from belated.client import responses
-from belated.client.base import Base, failure_of, reply_of, request_of
-from belated.client.protocol import Outcome, Step, Talk, Wait
-from belated.client.responses import DecisionStatus
-from belated.live.bandit import ArmSummary, Bandit, Decision
-from belated.policies._base.policy import Policy
+from belated.client.base import BaseClient, from_httpx, to_httpx, transport_failure
+from belated.client.protocol import Action, Exchange, Outcome, Wait
+from belated.client.responses import DecisionStatus, parse_arms, parse_summary
+from belated.live.types import ArmSummary, Decision
+
+if TYPE_CHECKING:
+    from belated.live.bandit import Bandit
+    from belated.policies._base.policy import Policy
 
 T = TypeVar("T")
 
 
-class Client(Base):
-    """A bandit that a server keeps, with the verbs of :class:`belated.Bandit`; many threads may use it at once.
+class Client(BaseClient):
+    """A bandit kept on a server, with the operations of :class:`belated.Bandit`; thread-safe.
 
-    What gets no answer is asked again: ``retries`` times, after ``wait`` seconds and then twice as long each time.
-    Every request has an id that is chosen here, so that it is done once, however often it is sent.
+    A request without a response is sent again, ``retries`` times, after ``wait`` seconds and then twice as long each
+    time. Every request has an id that the client chooses, so that it is executed once, however often it is sent.
 
-    ``experiment`` may be left out where the server has just one. ``key`` is what ``belated keys create`` showed,
-    ``timeout`` the seconds within which a server must answer.
+    ``experiment`` may be omitted if the server has just one. ``key`` is what ``belated keys create`` printed,
+    ``timeout`` the seconds within which the server must respond.
     """
 
     def __init__(
@@ -40,27 +42,26 @@ class Client(Base):
         super().__init__(url, experiment, key, timeout, retries, wait)
         import httpx2
 
-        self._lost = httpx2.TransportError
         self._http = httpx2.Client(**self._options)
 
-    def _talk(self, talk: Talk[T]) -> T:
+    def _run(self, exchange: Exchange[T]) -> T:
         outcome: Outcome = None
         while True:
             try:
-                step = talk.send(outcome)
+                action = exchange.send(outcome)
             except StopIteration as end:
-                found: T = end.value
-                return found
-            outcome = self._do(step)
+                result: T = end.value
+                return result
+            outcome = self._perform(action)
 
-    def _do(self, step: Step) -> Outcome:
-        if isinstance(step, Wait):
-            time.sleep(step.seconds)
+    def _perform(self, action: Action) -> Outcome:
+        if isinstance(action, Wait):
+            time.sleep(action.seconds)
             return None
         try:
-            return reply_of(self._http.request(**request_of(step)))
-        except self._lost as error:
-            return failure_of(error)
+            return from_httpx(self._http.request(**to_httpx(action)))
+        except self._transport_error as error:
+            return transport_failure(error)
 
     def close(self) -> None:
         """Close the connections, also those of clients made from this one."""
@@ -72,8 +73,6 @@ class Client(Base):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---- experiments ----
-
     def create(
         self,
         name: str,
@@ -82,21 +81,22 @@ class Client(Base):
         seed: int = 0,
         silence: Mapping[str, float] | None = None,
     ) -> Self:
-        """Make an experiment; the same again changes nothing. The client for it.
+        """Create an experiment and return the client for it; the same call again changes nothing.
 
-        Without a ``policy`` the server uses its default (see :func:`belated.policies.default_policy`), with its
-        ``silence`` where one is given. ``silence`` is ``{"after": seconds, "reward": 0}`` where no answer means one.
+        Without a ``policy`` the server uses :func:`belated.policies.default_policy`. ``silence`` is
+        ``{"after": seconds, "reward": 0}`` if the absence of feedback means a reward.
         """
-        self._talk(self._verbs.create(name, arms, policy, seed, silence))
+        self._run(self._operations.create(name, arms, policy, seed, silence))
         return self.experiment(name)
 
     def move(self, bandit: Bandit | Mapping[str, Any], name: str) -> Self:
-        """Make an experiment of a bandit, or of what its ``to_dict`` wrote; the same again changes nothing. The client
-        for it: it goes on as the bandit would, and knows the decisions by their numbers."""
-        self._talk(self._verbs.move(bandit, name))
-        return self.experiment(name)
+        """Create an experiment from a bandit, or from the output of its ``to_dict``, and return the client for it; the
+        same call again changes nothing.
 
-    # ---- a bandit's verbs ----
+        The experiment continues exactly as the bandit would. Decisions made before keep their integer ids.
+        """
+        self._run(self._operations.move(bandit, name))
+        return self.experiment(name)
 
     @overload
     def choose(
@@ -121,51 +121,50 @@ class Client(Base):
         unit: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Decision[str] | list[Decision[str]]:
-        """The next decision; with ``n``, a list of the next n.
+        """Make a decision; with ``n``, a list of n decisions.
 
-        The same ``id`` again gives the same decision; one is made where none is given. ``unit`` (whom it is for) and
-        ``metadata`` are kept beside it.
+        The same ``id`` again returns the same decision; by default a new one is chosen. ``unit`` (for example a
+        visitor) and ``metadata`` are stored with the decision.
         """
         if n is None:
-            return self._talk(self._verbs.choose(id, unit, metadata))
-        return self._talk(self._verbs.choose_many(n, id, unit, metadata))
+            return self._run(self._operations.choose(id, unit, metadata))
+        return self._run(self._operations.choose_many(n, id, unit, metadata))
 
     def observe(self, id: str | int, reward: float, *, observed_at: datetime | None = None) -> None:
-        """The reward of a decision has come; the same again is counted once. A number is the id of a decision from
-        before a move."""
-        self._talk(self._verbs.observe(id, reward, observed_at))
+        """Report the reward of a decision; the same call again counts once. Integer ids are those of a moved bandit."""
+        self._run(self._operations.observe(id, reward, observed_at))
 
     def observe_many(self, feedback: Mapping[Any, float] | Iterable[tuple[Any, float]]) -> int:
-        """Many rewards at once. How many were new, as far as the server's answers came through.
+        """Report many rewards; return how many were new, as far as the server's responses came through.
 
-        Each is taken or refused for itself; if some are refused, the others are taken all the same, and the error is
-        that of the first.
+        Each reward is accepted or refused on its own. If some are refused, the first error is raised after all have
+        been sent.
         """
-        return self._talk(self._verbs.observe_many(feedback))
+        return self._run(self._operations.observe_many(feedback))
 
     def cancel(self, id: str | int) -> None:
-        """A decision was never shown: it leaves the statistics."""
-        self._talk(self._verbs.cancel(id))
+        """Cancel a decision that was never shown: it leaves the statistics."""
+        self._run(self._operations.cancel(id))
 
     def decision(self, id: str | int) -> DecisionStatus:
-        """A decision and what became of it."""
-        return self._talk(self._verbs.decision(id))
+        """Look up a decision and what became of it."""
+        return self._run(self._operations.decision(id))
 
     def summary(self) -> list[ArmSummary]:
-        """What is known of each arm."""
-        return self._talk(self._verbs.state(responses.summary))
+        """Statistics of each arm."""
+        return self._run(self._operations.state(parse_summary))
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of the arms."""
-        return self._talk(self._verbs.state(responses.arms))
+        return self._run(self._operations.state(parse_arms))
 
     @property
     def decisions(self) -> int:
-        """How many decisions were made, cancelled ones among them."""
-        return self._talk(self._verbs.state(lambda state: int(state["decisions"])))
+        """How many decisions were made, including cancelled ones."""
+        return self._run(self._operations.state(lambda state: int(state["decisions"])))
 
     @property
     def pending(self) -> int:
         """How many decisions have no feedback yet."""
-        return self._talk(self._verbs.state(lambda state: int(state["pending"])))
+        return self._run(self._operations.state(lambda state: int(state["pending"])))

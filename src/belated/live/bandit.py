@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +15,20 @@ from belated.errors import (
     BelatedError,
     ConfigurationError,
     ConflictingFeedback,
-    InvalidParameter,
-    InvalidReward,
     StateError,
     UnknownDecision,
     UnknownName,
 )
 from belated.kernel.jit import ignore_overflow
 from belated.live.learner import Learner
+from belated.live.types import (
+    ArmSummary,
+    Decision,
+    check_arm_names,
+    check_reward,
+    check_same_reward,
+    feedback_pairs,
+)
 from belated.policies._base import entry_points
 from belated.policies._base.defaults import default_policy
 from belated.policies._base.policy import Policy
@@ -32,39 +37,6 @@ from belated.validation import check_integer, is_integer
 
 FORMAT = 1
 """Version of the saved form."""
-
-
-Id = TypeVar("Id", int, str)
-
-
-class Decision(NamedTuple, Generic[Id]):
-    """A decision: its id, to be given back with the feedback, and the arm. Ids are numbers, and texts where a server
-    keeps them."""
-
-    id: Id
-    arm: str
-
-
-@dataclass(frozen=True)
-class ArmSummary:
-    """What a bandit knows of one arm. ``lower`` and ``upper`` are the policy's bounds on the mean, cut to [0, 1]; where
-    they come from different pulls and the confidence is small they may cross."""
-
-    arm: str
-    pulls: int
-    observed: int
-    pending: int
-    mean: float | None
-    """Mean of the observed rewards; None before the first."""
-    lower: float
-    upper: float
-    active: bool
-    eliminated_at: int | None
-    """The first decision (1, 2, ...) that could no longer be this arm; None while it is active."""
-    lower_from: int | None = None
-    """Of a policy with prefix brackets, how many of the arm's first pulls give the lower bound."""
-    upper_from: int | None = None
-    """The same for the upper bound."""
 
 
 def summary_of(names: Sequence[str], learner: Learner) -> list[ArmSummary]:
@@ -112,7 +84,7 @@ class Bandit:
     """
 
     def __init__(self, arms: Sequence[str], policy: Policy | None = None, *, seed: int = 0) -> None:
-        self.arms = arm_names(arms)
+        self.arms = check_arm_names(arms)
         self._learner = Learner(len(self.arms), default_policy() if policy is None else policy, seed)
         self.policy, self.seed = self._learner.policy, self._learner.seed
         self._arm_of = array("i")  # of each decision
@@ -141,7 +113,7 @@ class Bandit:
         """The next decision; with ``n``, a list of the next n, made one after the other without feedback in between."""
         if n is None:
             return self._choose_one()
-        return [self._choose_one() for _ in range(checked_count(n))]
+        return [self._choose_one() for _ in range(check_integer("n", n, 0))]
 
     def _choose_one(self) -> Decision[int]:
         arm, rank = self._learner.decide()
@@ -162,7 +134,7 @@ class Bandit:
         new: dict[int, float] = {}
         for id, reward in feedback_pairs(feedback):
             number, value = self._checked(id, reward)
-            check_alone(id, value, new.get(number, value))
+            check_same_reward(id, value, new.get(number, value))
             if math.isnan(self._reward_of[number]):
                 new[number] = value
         for number, value in new.items():
@@ -177,7 +149,7 @@ class Bandit:
                 f"there is no decision {id!r}: this bandit has made {known}. Give the id of a decision that choose() "
                 "returned."
             )
-        number, value = int(id), checked_reward(id, reward)
+        number, value = int(id), check_reward(id, reward)
         before = self._reward_of[number]
         if not math.isnan(before) and before != value:
             raise ConflictingFeedback(
@@ -237,7 +209,7 @@ class Bandit:
         arms = _whole_numbers("decisions", decisions, 0, len(self.arms) - 1)
         ids = _whole_numbers("ids", [id for _, id, _ in answers], 0, arms.size - 1)
         before = _whole_numbers("counts of decisions", [count for count, _, _ in answers], 0, arms.size)
-        rewards = np.array([checked_reward(id, reward) for _, id, reward in answers])
+        rewards = np.array([check_reward(id, reward) for _, id, reward in answers])
         if np.any(np.diff(before) < 0) or np.any(before <= ids) or np.unique(ids).size != ids.size:
             raise StateError(
                 "the answers are out of order, or answer decisions that were not made, or answered, by then."
@@ -259,53 +231,6 @@ class Bandit:
         self._arm_of, self._rank_of = array("i", arms.tolist()), array("q", ranks.tolist())
         self._reward_of = array("d", known.tolist())
         self._answers, self._before = array("q", ids.tolist()), array("q", before.tolist())
-
-
-def arm_names(arms: Any) -> tuple[str, ...]:
-    """The names of arms, each once and none empty, or an error."""
-    if isinstance(arms, str) or not isinstance(arms, Sequence) or len(arms) == 0:
-        raise InvalidParameter(f"arms is {arms!r}; give a list of at least one name, such as ['red', 'green'].")
-    for place, name in enumerate(arms):
-        if not isinstance(name, str) or not name:
-            raise InvalidParameter(f"arms[{place}] is {name!r}; give a name, a text that is not empty.")
-    if len(set(arms)) != len(arms):
-        raise InvalidParameter(f"arms are {list(arms)!r}; give each name once.")
-    return tuple(arms)
-
-
-def checked_reward(id: Any, reward: Any) -> float:
-    """A reward as a float, or the error that says what a reward is."""
-    good = isinstance(reward, int | float | np.integer | np.floating | np.bool_) and 0.0 <= reward <= 1.0
-    if not good:
-        raise InvalidReward(f"the reward of decision {id} is {reward!r}; give a number in [0, 1].")
-    return float(reward)
-
-
-def checked_count(n: Any) -> int:
-    """How many decisions are asked for, or the error that says what is allowed."""
-    return check_integer("n", n, 0)
-
-
-def feedback_pairs(feedback: Any) -> list[tuple[Any, Any]]:
-    """Many rewards as (id, reward), or the error that says how they are given."""
-    try:
-        pairs = list(feedback.items() if isinstance(feedback, Mapping) else feedback)
-    except TypeError:
-        raise InvalidParameter(f"feedback is {feedback!r}; give (id, reward) pairs, or {{id: reward}}.") from None
-    found = []
-    for place, pair in enumerate(pairs):
-        try:
-            id, reward = pair
-        except (TypeError, ValueError):
-            raise InvalidParameter(f"feedback[{place}] is {pair!r}; give (id, reward).") from None
-        found.append((id, reward))
-    return found
-
-
-def check_alone(id: Any, value: float, other: float) -> None:
-    """An error if one call gives a decision two rewards."""
-    if other != value:
-        raise ConflictingFeedback(f"decision {id!r} has two rewards in one call, {other!r} and {value!r}; give one.")
 
 
 def _whole_numbers(name: str, values: Sequence[Any], low: int, high: int) -> npt.NDArray[np.int64]:

@@ -14,11 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from belated.errors import ApiError, StorageError, no_storage
+from belated.errors import ApiError, StorageError
 from belated.service.api import openapi
 from belated.service.api.problems import problem_response
 from belated.service.api.router import Gate
 from belated.service.core import operations as op
+from belated.service.core.errors import no_storage
 from belated.service.core.service import Service
 from belated.service.core.transaction import Operation
 from belated.service.dashboard import dashboard_routes

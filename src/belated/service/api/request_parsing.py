@@ -10,9 +10,10 @@ import msgspec
 from msgspec import inspect
 from starlette.requests import Request
 
-from belated.errors import ApiError, unknown_decision, unknown_experiment
+from belated.errors import ApiError
 from belated.service.api.messages import BODY, ID
 from belated.service.core import timestamps
+from belated.service.core.errors import unknown_decision, unknown_experiment
 from belated.service.core.spec import NAME
 
 T = TypeVar("T")

@@ -12,11 +12,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from belated.errors import ApiError, StorageError, no_storage
+from belated.errors import ApiError, StorageError
 from belated.service.api.messages import BODY
 from belated.service.api.problems import problem_response
 from belated.service.api.request_parsing import too_large
 from belated.service.api.routes import ROUTES, Route
+from belated.service.core.errors import no_storage
 from belated.service.core.service import Service
 from belated.service.settings import is_loopback
 

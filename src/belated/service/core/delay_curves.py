@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from belated.errors import unknown_experiment
 from belated.service.api.messages import CurveAnswer, DelaysAnswer
+from belated.service.core.errors import unknown_experiment
 from belated.service.core.timestamps import now, shown
 from belated.service.storage.journal import Journal
 

@@ -11,7 +11,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from belated.errors import ApiError, BelatedError, ConfigurationError, DuplicateError, unknown_experiment
+from belated.errors import ApiError, BelatedError, ConfigurationError, DuplicateError
+from belated.service.core.errors import unknown_experiment
 from belated.service.core.event_rules import LifecycleChecker
 from belated.service.core.experiment import Experiment
 from belated.service.core.spec import check_name, checked_spec, read_spec

@@ -6,8 +6,9 @@ from typing import Any
 
 import uuid_utils
 
-from belated.errors import ApiError, unknown_decision
+from belated.errors import ApiError
 from belated.service.core.decision import PENDING, Decision
+from belated.service.core.errors import unknown_decision
 from belated.service.core.experiment import Experiment
 from belated.service.core.spec import LONGEST_ARM, MOST_ARMS, Spec, read_spec
 from belated.service.core.timestamps import now

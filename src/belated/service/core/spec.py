@@ -10,8 +10,8 @@ import msgspec
 
 from belated.errors import ApiError, BelatedError
 from belated.kernel.rng import check_seed
-from belated.live.bandit import arm_names
 from belated.live.learner import Learner, supports_retraction
+from belated.live.types import check_arm_names
 from belated.policies._base.defaults import default_policy
 from belated.policies._base.policy import POLICIES, Policy
 from belated.validation import fields_of
@@ -62,7 +62,7 @@ def checked_spec(arms: Any, policy: dict[str, Any] | None, seed: int, silence: S
     """The spec of an experiment, or why it cannot be. Without a policy it has the usual one (with silence, the
     one for that), written down as any other."""
     try:
-        names = arm_names(arms)
+        names = check_arm_names(arms)
         if len(names) > MOST_ARMS or any(len(name) > LONGEST_ARM for name in names):
             raise ApiError(
                 422, "invalid-arms", f"arms: give at most {MOST_ARMS:,} names of at most {LONGEST_ARM} characters."

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import structlog
 
-from belated.errors import ApiError, StorageError, unknown_experiment
+from belated.errors import ApiError, StorageError
 from belated.service.core.decision import Decision, decision_of
+from belated.service.core.errors import unknown_experiment
 from belated.service.core.experiment import Experiment, restored
 from belated.service.core.spec import read_spec
 from belated.service.core.timestamps import now

@@ -12,7 +12,8 @@ from typing import Any
 
 import structlog
 
-from belated.errors import ApiError, DuplicateError, StorageError, no_storage
+from belated.errors import ApiError, DuplicateError, StorageError
+from belated.service.core.errors import no_storage
 from belated.service.core.transaction import ExperimentCache, Operation, Transaction
 from belated.service.storage.journal import Journal
 

@@ -9,10 +9,11 @@ from typing import Any, cast
 
 import structlog
 
-from belated.errors import StorageError, no_storage, unknown_experiment
+from belated.errors import StorageError
 from belated.service.api.messages import ExperimentAnswer, ExperimentsAnswer
 from belated.service.api.views import experiment_view, experiments_view
 from belated.service.core.delay_curves import delay_curves
+from belated.service.core.errors import no_storage, unknown_experiment
 from belated.service.core.export import event_line
 from belated.service.core.service import Service
 from belated.service.core.spec import NAME
