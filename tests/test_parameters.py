@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,40 +18,24 @@ from belated.delays import (
     Empirical,
     Fixed,
     FromScipy,
-    Geometric,
-    LogNormal,
     Mixture,
-    Never,
-    PacketLoss,
-    Pareto,
-    Poisson,
 )
 from belated.delays import Uniform as UniformDelay
 from belated.delays._base import DELAYS
 from belated.errors import BelatedError, InvalidParameter, UnsupportedSupport
 from belated.policies._base.policy import POLICIES
-from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
+from belated.rewards import Bernoulli, Beta, Categorical, Uniform
 from belated.rewards._base import REWARDS
 from belated.validation import Domain, fields_of
+from support.laws import example_of
+
+
+def _fields(example: Any) -> dict[str, Any]:
+    return {field.name: getattr(example, field.name) for field in fields(example)}
+
 
 VALID: dict[type, dict[str, Any]] = {
-    Bernoulli: {"mean": 0.5},
-    Beta: {"a": 1.0, "b": 2.0},
-    Categorical: {"values": [0.0, 1.0], "probabilities": [0.5, 0.5]},
-    Constant: {"value": 0.5},
-    Uniform: {"low": 0.0, "high": 1.0},
-    ByReward: {"laws": {0: Fixed(0), 1: Fixed(1)}},
-    Empirical: {"delays": [1, 2]},
-    Fixed: {"rounds": 3},
-    FromScipy: {"frozen": ss.expon(scale=3)},
-    Geometric: {"mean": 3.0},
-    LogNormal: {"median": 3.0, "sigma": 1.0},
-    Mixture: {"parts": [(1.0, Fixed(1))]},
-    Never: {},
-    PacketLoss: {"observed": 0.5},
-    Pareto: {"alpha": 1.0},
-    Poisson: {"mean": 3.0},
-    UniformDelay: {"low": 1, "high": 4},
+    **{law: _fields(example_of(law)) for law in (*REWARDS.values(), *DELAYS.values())},
     **{getattr(policies, name): {} for name in POLICIES},
     policies.PatientBandits: {"alpha": 0.5},
 }

@@ -31,7 +31,7 @@ from belated.errors import InvalidParameter
 from belated.kernel.jit import entry, ignore_overflow
 from belated.kernel.law_table import NEVER
 from belated.rewards import Bernoulli, Beta
-from law_cases import DELAY_CASES, REWARD_CASES, name
+from support.laws import DELAY_CASES, REWARD_CASES, name
 
 HORIZON = 1000
 

@@ -22,9 +22,9 @@ from belated.policies import UCB
 from belated.policies._base.policy import POLICIES, policy
 from belated.policies._base.state import Arm
 from belated.rewards import Bernoulli, Beta
-from law_cases import DELAY_CASES
 from same import assert_same_bits
 from strategies import delays_for, examples
+from support.laws import DELAY_CASES
 from test_parity import assert_agree
 from ways import only_the_wheel, watched
 

@@ -40,7 +40,7 @@ from belated.theory import (
     table,
     without_delays,
 )
-from law_cases import DELAY_CASES, DelayCase, name
+from support.laws import DELAY_CASES, DelayCase, name
 
 T = 10_000
 LOG_T = math.log(T)

@@ -32,7 +32,7 @@ from belated.delays import (
 from belated.delays import Uniform as UniformDelay
 from belated.rewards import Bernoulli
 from belated.theory import Bound, minimise, phased_elimination, successive_elimination
-from law_cases import DELAY_CASES, DelayCase, name
+from support.laws import DELAY_CASES, DelayCase, name
 
 Array = npt.NDArray[np.float64]
 
