@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 import reference
 from belated.kernel.rng import to_unit, word
 from belated.policies import UCB, OptimisticPessimisticElimination
 from belated.policies._base import interface
-from belated.policies._base.confidence import ConfidencePolicy, observed_mean, radius
+from belated.policies._base.confidence import ConfidencePolicy, observed_mean
 from belated.policies._base.index import IndexPolicy
-from belated.policies._base.policy import NO_TABLE, Policy, policy
+from belated.policies._base.interface import radius
+from belated.policies._base.policy import Policy, policy
 from belated.policies._base.state import Arm, State, view
 
 AGES, RANKS, LAST, ROUNDS = range(4)
@@ -48,7 +48,6 @@ class Impatient(Policy):
         """How often chance decides."""
 
         chance: float
-        table: npt.NDArray[np.float64] = NO_TABLE
 
     def kernel_params(self, arms: int) -> tuple[float, ...]:
         return (0.1,)
@@ -131,7 +130,6 @@ class Watched(NamedTuple):
     c: float
     growth: float
     mean: float
-    table: npt.NDArray[np.float64] = NO_TABLE
 
 
 @policy

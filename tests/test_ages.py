@@ -37,12 +37,12 @@ class Row(NamedTuple):
 
 @outlined
 def bring(rows: Any, arm: Any, now: Any) -> None:
-    age_histogram.age(rows, arm, now)
+    age_histogram.advance(rows, arm, now)
 
 
 @outlined
 def add(rows: Any, arm: Any, pulled_at: Any, pulls: Any) -> None:
-    age_histogram.count(rows, arm, pulled_at, pulls)
+    age_histogram.add(rows, arm, pulled_at, pulls)
 
 
 @outlined
@@ -87,7 +87,7 @@ class Pending:
         )
 
     def check_all(self) -> None:
-        counters = self.rows.memory[ARM, age_histogram.AGES : age_histogram.SIZE]
+        counters = self.rows.memory[ARM, age_histogram.COUNTS : age_histogram.SIZE]
         assert (counters >= 0.0).all()
         assert counters.sum() == len(self.out)
         beside = self.rows.memory.copy()

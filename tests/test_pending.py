@@ -17,7 +17,13 @@ from belated.delays import Fixed, Never, PacketLoss
 from belated.live.learner import Learner
 from belated.policies import UCB, PendingUCB
 from belated.policies._base import age_histogram
-from belated.policies._base.pending import CAME, SEEN, SHARE, SHARES, TOTAL
+from belated.policies.pending_ucb import (
+    ARMS_WITH_FEEDBACK,
+    FEEDBACK_COUNT,
+    FEEDBACK_TOTAL,
+    SHARE,
+    SUM_OF_SHARES,
+)
 from belated.rewards import Bernoulli, Beta, Uniform
 from sampling import Prefetched
 from test_ages import ERROR, entropy, searched
@@ -225,13 +231,13 @@ def test_what_is_kept_of_the_arms_is_what_their_pulls_say(data: st.DataObject) -
         shares = memory[:arms, SHARE]
         assert (shares[(pulls > 0) & (observed == 0)] == 1.0).all()
         assert (shares[pulls == 0] == 0.0).all()
-        assert memory[arms, SHARES] == pytest.approx(shares.sum(), abs=1e-9)
-        assert memory[arms, SEEN] == (observed > 0).sum()
-        assert memory[arms, CAME] == observed.sum()
+        assert memory[arms, SUM_OF_SHARES] == pytest.approx(shares.sum(), abs=1e-9)
+        assert memory[arms, ARMS_WITH_FEEDBACK] == (observed > 0).sum()
+        assert memory[arms, FEEDBACK_COUNT] == observed.sum()
         came = math.fsum(reward for log in logs for _, reward in log.values() if reward is not None)
-        assert memory[arms, TOTAL] == pytest.approx(came, abs=1e-9)
+        assert memory[arms, FEEDBACK_TOTAL] == pytest.approx(came, abs=1e-9)
         assert (
-            memory[:arms, age_histogram.AGES : age_histogram.SIZE].sum(axis=1).tolist() == (pulls - observed).tolist()
+            memory[:arms, age_histogram.COUNTS : age_histogram.SIZE].sum(axis=1).tolist() == (pulls - observed).tolist()
         )
 
 

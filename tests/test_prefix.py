@@ -22,7 +22,7 @@ from belated.policies._base import prefix
 from belated.rewards import Bernoulli, Constant
 
 cell_of: Any = getattr(prefix.cell_of, "py_func", prefix.cell_of)
-sharp: Any = getattr(prefix.sharp, "py_func", prefix.sharp)
+sharp: Any = getattr(prefix.prefix_radius, "py_func", prefix.prefix_radius)
 
 
 # ---- cells ----
@@ -30,18 +30,18 @@ sharp: Any = getattr(prefix.sharp, "py_func", prefix.sharp)
 
 def test_cells_end_at_the_powers_of_six_fifths() -> None:
     powers = sorted({math.ceil(Fraction(6, 5) ** k) for k in range(110)})
-    assert prefix.ENDS.tolist() == powers[: prefix.CELLS]
+    assert prefix.CELL_ENDS.tolist() == powers[: prefix.CELLS]
 
 
 @given(y=st.floats(1.0, 5.7e7))
 def test_the_next_prefix_is_a_fifth_longer_at_most(y: float) -> None:
     """M <= 1.2 y + 1 for the shortest prefix of y pulls or more."""
-    assert prefix.ENDS[np.searchsorted(prefix.ENDS, y)] <= 1.2 * y + 1
+    assert prefix.CELL_ENDS[np.searchsorted(prefix.CELL_ENDS, y)] <= 1.2 * y + 1
 
 
 def test_a_pull_is_in_the_cell_whose_end_it_does_not_pass() -> None:
     """The last cell has no end: it holds all pulls after the 57,512,483rd."""
-    ends = prefix.ENDS[:-1].tolist()
+    ends = prefix.CELL_ENDS[:-1].tolist()
     assert ends[-1] == 57_512_483
     ranks = [*range(2000), *(end + more for end in ends for more in (-1, 0, 1)), 69_014_979, 10**8, 2**31]
     for rank in ranks:

@@ -1,4 +1,4 @@
-"""Sweeps in few steps: bounds found from sums, and rounds of a sweep played without asking, change no choice."""
+"""Sweeps in few steps: extreme bounds found by their keys, and rounds of a sweep played without asking, change no choice."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from belated.policies import (
     SuccessiveElimination,
 )
 from belated.policies._base import elimination
-from belated.policies._base.confidence import BracketPolicy, ConfidencePolicy, radius
+from belated.policies._base.confidence import ConfidencePolicy
 from belated.policies._base.elimination import EliminationPolicy
+from belated.policies._base.interface import radius
 from belated.policies._base.policy import POLICIES, policy
 from belated.policies._base.state import Arm, State
 from belated.rewards import Bernoulli, Beta
@@ -28,7 +29,7 @@ from ways import only_the_wheel, watched
 
 
 @policy
-class Written(EliminationPolicy, BracketPolicy):
+class Written(EliminationPolicy, ConfidencePolicy):
     """OPSE with its two bounds as they are in the paper."""
 
     label = "Written"
@@ -84,14 +85,14 @@ class Short(EliminationPolicy, ConfidencePolicy):
 
 
 @policy
-class Wider(EliminationPolicy, BracketPolicy):
-    """OPSE whose bounds from sums, which nobody else has, are not its bounds."""
+class Wider(OptimisticPessimisticElimination):
+    """OPSE with an upper bound that is not in the order of OPSE's keys."""
 
     label = "Wider"
 
     @staticmethod
-    def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
-        return least, most
+    def upper(policy: Any, arm: Arm) -> Any:
+        return 1.0
 
 
 def arms(means: list[float]) -> list[Any]:
@@ -109,7 +110,7 @@ PROBLEMS: dict[str, Problem] = {
 }
 
 
-def test_which_bounds_are_in_the_order_of_sums() -> None:
+def test_which_bounds_have_keys() -> None:
     every = [
         OptimisticPessimisticElimination,
         SuccessiveElimination,
@@ -118,11 +119,11 @@ def test_which_bounds_are_in_the_order_of_sums() -> None:
         Written,
         Wider,
     ]
-    assert [cls for cls in every if cls.is_level] == every[:1]
+    assert [cls for cls in every if cls.has_bound_keys] == every[:1]
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_bounds_found_from_sums_eliminate_as_those_of_the_paper(name: str) -> None:
+def test_bounds_found_by_keys_eliminate_as_those_of_the_paper(name: str) -> None:
     policies = [OptimisticPessimisticElimination(confidence=0.1), Written(confidence=0.1)]
     result = simulate(PROBLEMS[name], policies, horizon=4000, runs=20, seed=3)
     for array in (result.final, result.pulls, result.observed, result.eliminated_at):
@@ -131,7 +132,7 @@ def test_bounds_found_from_sums_eliminate_as_those_of_the_paper(name: str) -> No
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_bounds_found_from_sums_where_pulls_were_taken_back(seed: int) -> None:
+def test_bounds_found_by_keys_where_pulls_were_retracted(seed: int) -> None:
     """Then arms of a sweep may have been pulled unequally often."""
     chance = random.Random(seed)
     learners = [Learner(5, cls(confidence=0.2), seed) for cls in (OptimisticPessimisticElimination, Written)]

@@ -1,14 +1,15 @@
-"""Registries: what laws and policies there are, by name, and how one is written down as plain data."""
+"""Registries of laws and policies by name, and packages whose names are loaded when they are first used."""
 
 from __future__ import annotations
 
+import ast
 import importlib
-import pkgutil
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from belated.errors import BelatedError, InvalidParameter, UnknownName
@@ -17,59 +18,97 @@ from belated.validation import fields_of
 T = TypeVar("T")
 S = TypeVar("S")
 
+_EXPORTS: dict[str, dict[str, tuple[str, str]]] = {}
+"""Of each package with lazy exports: name -> (module, name in the module)."""
+
+
+def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package that exports the imports under ``if TYPE_CHECKING:`` of
+    its ``__init__.py``, each loaded when it is first used (PEP 562). So an export is one line, and type checkers read
+    the same."""
+    exports = _EXPORTS[package] = dict(_type_checking_imports(Path(file).read_text(encoding="utf-8")))
+
+    def load(name: str) -> Any:
+        if name not in exports:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, attribute = exports[name]
+        loaded = importlib.import_module(module)
+        value = getattr(loaded, attribute) if hasattr(loaded, attribute) else _submodule(module, attribute)
+        setattr(importlib.import_module(package), name, value)
+        return value
+
+    return load, lambda: sorted(exports), sorted(exports)
+
+
+def _submodule(package: str, name: str) -> Any:
+    return importlib.import_module(f"{package}.{name}")
+
+
+def _type_checking_imports(source: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """(name, (module, name in the module)) of the ``from`` imports under ``if TYPE_CHECKING:``."""
+    for block in ast.parse(source).body:
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
+            for line in block.body:
+                if isinstance(line, ast.ImportFrom) and line.module:
+                    yield from ((name.asname or name.name, (line.module, name.name)) for name in line.names)
+
 
 class Registry(Generic[T], Mapping[str, type[T]]):
-    """The classes of one kind ("reward law", "delay law", "policy") by name; ``plugins`` is the package that holds
-    them."""
+    """The classes of one ``kind`` ("reward law", "delay law", "policy") by name. Those of the package are what
+    ``package`` exports from its modules without a leading underscore, one class a module; a user's own are found as
+    "module:ClassName"."""
 
-    def __init__(self, kind: str, plugins: str) -> None:
+    def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
-        self._plugins = plugins
+        self._package = package
         self._classes: dict[str, type[T]] = {}
-        self._listed: list[str] | None = None
 
     def register(self, cls: type[S]) -> type[S]:
-        """Make a frozen dataclass of ``cls`` and list it."""
-        made: Any = dataclass(frozen=True)(cls)
-        made.__init__ = _clear_errors(made.__init__)
-        self._classes[self.name_of(made)] = made
-        self._listed = None
-        registered: type[S] = made
-        return registered
+        """Make a frozen dataclass of ``cls`` and add it."""
+        registered: Any = dataclass(frozen=True)(cls)
+        registered.__init__ = _explain_arguments(registered.__init__)
+        self._classes[self.name_of(registered)] = registered
+        return registered  # type: ignore[no-any-return]
 
     def __getitem__(self, name: str) -> type[T]:
-        importlib.import_module(self._plugins)
-        found = self._classes.get(name)
-        if found is None and isinstance(name, str) and ":" in name:
-            found = _imported(self.kind, name)
-        if found is None:
-            near = get_close_matches(str(name), self._classes, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+        if name in self._names():
+            getattr(importlib.import_module(self._package), name)
+        cls = self._classes.get(name)
+        if cls is None and isinstance(name, str) and ":" in name:
+            cls = _import_class(self.kind, name)
+        if cls is None:
+            close = get_close_matches(str(name), self, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
             raise UnknownName(
-                f"{name!r} is no {self.kind}.{hint} There are {', '.join(sorted(self._classes))}, and your own as "
+                f"{name!r} is no {self.kind}.{hint} There are {', '.join(self)}, and your own as "
                 "'package.module:ClassName'."
             )
-        return found
+        return cls
 
     def __iter__(self) -> Iterator[str]:
-        importlib.import_module(self._plugins)
-        if self._listed is None:
-            own = f"{self._plugins}."
-            self._listed = sorted(name for name, cls in self._classes.items() if cls.__module__.startswith(own))
-        return iter(self._listed)
+        return iter(self._names())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._names())
+
+    def _names(self) -> list[str]:
+        """The names of the package's classes, without loading their modules."""
+        importlib.import_module(self._package)
+        public = f"{self._package}."
+        exports = _EXPORTS[self._package].items()
+        return sorted(
+            name for name, (module, _) in exports if module.startswith(public) and not module.startswith(f"{public}_")
+        )
 
     def name_of(self, cls: type) -> str:
         """The name under which ``registry[name]`` finds the class again, also in another process."""
-        if cls.__module__.startswith(f"{self._plugins}."):
+        if cls.__module__.startswith(f"{self._package}."):
             return cls.__name__
         return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def _clear_errors(make: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that names what it takes when it is called otherwise."""
+def _explain_arguments(make: Callable[..., None]) -> Callable[..., None]:
+    """A constructor whose TypeError becomes an error that names the parameters."""
 
     @wraps(make)
     def checked(self: Any, *values: Any, **named: Any) -> None:
@@ -82,35 +121,26 @@ def _clear_errors(make: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
-def _imported(kind: str, name: str) -> type[Any]:
+def _import_class(kind: str, name: str) -> type[Any]:
+    """Import a user's class by "module:ClassName"."""
     module, _, qualified = name.partition(":")
     try:
-        found: Any = importlib.import_module(module)
+        cls: Any = importlib.import_module(module)
         for part in qualified.split("."):
-            found = getattr(found, part)
+            cls = getattr(cls, part)
     except (ImportError, AttributeError) as error:
         raise UnknownName(f"{name!r} cannot be imported as a {kind}: {error}.") from error
     except BelatedError:
-        raise  # says itself what is wrong, such as that a policy has no label
-    except Exception as error:  # whatever the user's own module does while it is imported
+        raise  # its message says what is wrong, such as that a policy has no label
+    except Exception as error:  # anything that the user's module raises while it is imported
         if not module:
             raise
         last = traceback.extract_tb(error.__traceback__)[-1]
         at = "" if isinstance(error, SyntaxError) else f" (line {last.lineno} of {last.filename})"  # it says so itself
-        said = " ".join(f"{type(error).__name__}: {error}".split())
+        message = " ".join(f"{type(error).__name__}: {error}".split())
         raise UnknownName(
-            f"{name!r} cannot be imported as a {kind}, as its module fails with {said}{at}; mend the module."
+            f"{name!r} cannot be imported as a {kind}, as its module fails with {message}{at}; fix the module."
         ) from error
-    if not isinstance(found, type):
+    if not isinstance(cls, type):
         raise UnknownName(f"{name!r} is no class, so no {kind}.")
-    return found
-
-
-def load_plugins(
-    package: str, path: list[str], registry: Mapping[str, type[Any]], export: Callable[[str, type[Any]], None]
-) -> None:
-    """Import every file of a plug-in folder, and export the class that each registers."""
-    for module in sorted(info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_")):
-        importlib.import_module(f"{package}.{module}")
-    for name in registry:
-        export(name, registry[name])
+    return cls

@@ -166,7 +166,7 @@ def lasting(learner: Learner) -> Any:
         return learner.state.memory[:, : 3 * prefix.CELLS]
     if not isinstance(learner.policy, pending_ucb.PendingUCB):
         return learner.state.memory
-    counted = learner.state.memory[:-1, age_histogram.AGES : age_histogram.SIZE].ravel()
+    counted = learner.state.memory[:-1, age_histogram.COUNTS : age_histogram.SIZE].ravel()
     shares = learner.state.memory[:-1, pending_ucb.SHARE]
     together = learner.state.memory[-1, [pending_ucb.SEEN, pending_ucb.SHARES]]
     return np.concatenate([counted, shares, together])

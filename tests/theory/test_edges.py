@@ -65,7 +65,7 @@ class Asked:
 @pytest.mark.parametrize("delay", [100.0, 2.0**53, 1e17, 1e30])
 def test_the_shortest_delay_is_found_beyond_the_whole_numbers_of_a_float(delay: float) -> None:
     """A gap of 1e-16 beside one of 0.2 asks for such delays; their neighbours in a float are further apart than 1."""
-    shares = minimise.Shares([Asked()])  # type: ignore[list-item]
+    shares = minimise.DelayCdfs([Asked()])  # type: ignore[list-item]
     found = shares.shortest(np.array([delay]))
     assert 0.0 <= found[0] <= delay
     assert Pareto(0.5).cdf(found)[0] == Pareto(0.5).cdf(delay)

@@ -302,8 +302,8 @@ def test_many_arms_are_no_harder(arms: int, close: float) -> None:
 @pytest.mark.parametrize(("weight", "slope"), [(1.0, 1.0), (500.0, 0.1), (3e4, 4.0)])
 def test_the_smallest_delay_is_that_of_a_plain_loop(case: DelayCase, weight: float, slope: float) -> None:
     """Here the distribution function is the independent one, too."""
-    found = minimise.smallest_delay(
-        lambda d: minimise.over(np.array([weight]), np.asarray(case.cdf(d))[:, None]), slope
+    found = minimise.minimise_delay(
+        lambda d: minimise.sum_of_ratios(np.array([weight]), np.asarray(case.cdf(d))[:, None]), slope
     )
     if case.never == 1.0:
         assert found == math.inf
@@ -328,7 +328,7 @@ def test_the_smallest_delay_of_any_staircase(steps: list[tuple[int, int]], slope
         left = np.sum([height * (d < at) for at, height in steps], axis=0)
         return np.asarray(left * slope * 60 + 5.0)
 
-    found = minimise.smallest_delay(learning, slope)
+    found = minimise.minimise_delay(learning, slope)
     d = np.arange(3001.0)
     totals = learning(d) + slope * d
     assert float(learning(np.array([found]))[0]) + slope * found == pytest.approx(totals.min(), rel=1e-12)
@@ -336,12 +336,12 @@ def test_the_smallest_delay_of_any_staircase(steps: list[tuple[int, int]], slope
 
 def test_the_smallest_delay_is_the_first_of_equals() -> None:
     """At 0 and at 4 the sum is 8: nothing is won by waiting."""
-    assert minimise.smallest_delay(lambda d: np.where(d < 4, 8.0, 4.0), 1.0) == 0
+    assert minimise.minimise_delay(lambda d: np.where(d < 4, 8.0, 4.0), 1.0) == 0
 
 
 def test_shares_know_every_arm_and_the_shortest_delays() -> None:
     laws = [Fixed(3), FromScipy(randint(0, 4)), Fixed(3), PacketLoss(0.25)]
-    shares = minimise.Shares(laws)
+    shares = minimise.DelayCdfs(laws)
     at = np.array([[2.0, 1.0, 3.0, 100.0], [-1.0, -5.0, 9.0, -1.0]])
     assert shares(at).tolist() == [[0.0, 0.5, 1.0, 0.25], [0.0, 0.0, 1.0, 0.0]]
     assert shares.shortest(np.array([50.0, 50.0, 3.0, 100.0])).tolist() == [3.0, 3.0, 3.0, 0.0]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from belated.cli.console import console, guarded
 from belated.cli.options import File, Horizon, Seed, overrides
+
+if TYPE_CHECKING:
+    from belated.problem import Problem
+    from belated.theory import Bound
 
 
 def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
@@ -18,9 +23,8 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
         from belated.kernel.rng import family_generator
         from belated.problem import Problem
         from belated.studies.config import read_experiment
-        from belated.theory import THEOREMS, table
+        from belated.theory import table
         from belated.theory.bound import number
-        from belated.theory.chosen import INDEPENDENT
 
         experiment = read_experiment(file, **overrides(None, seed, horizon, None))
         screen = console()
@@ -40,32 +44,28 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
             return made
 
         bounds = made("policy", "bound", "learning", "waiting", "quantile", "stands in")
-        told = []
-        for policy, theorem in THEOREMS.items():
-            if problem.reward_dependent and theorem in INDEPENDENT:
-                bounds.add_row(
-                    policy.label, "-", "-", "-", "-", "not for delays that depend on the reward", style="dim"
-                )
-                continue
-            bound = theorem(problem, rounds)
+        proven, inapplicable = policy_bounds(problem, rounds)
+        for label, bound in proven.items():
             learning, waiting = bound.terms.values()
             bounds.add_row(
-                policy.label,
+                label,
                 number(bound.value),
                 number(learning),
                 number(waiting),
                 _levels(bound.quantiles),
                 bound.source,
             )
-            told.append(f"{bound.driver[0].upper()}{bound.driver[1:]}.")
-        forms = [one for one in experiment.policies if type(one) in THEOREMS and one.label != type(one).label]
-        for label in dict.fromkeys(form.label for form in forms):
-            bounds.add_row(label, "-", "-", "-", "-", "no bound is proven for this form", style="dim")
+        for label in inapplicable:
+            bounds.add_row(label, "-", "-", "-", "-", "not for delays that depend on the reward", style="dim")
+        variants = [one.label for one in experiment.policies if type(one).label in (*proven, *inapplicable)]
+        for label in dict.fromkeys(variants):
+            if label not in proven and label not in inapplicable:
+                bounds.add_row(label, "-", "-", "-", "-", "no bound is proven for this form", style="dim")
         screen.print(bounds)
         largest = rounds * float(problem.gaps.max())
         screen.print()
-        for line in told:
-            screen.print(line)
+        for bound in proven.values():
+            screen.print(f"{bound.driver[0].upper()}{bound.driver[1:]}.")
         screen.print(
             f"No policy's regret is above T max gap = {number(largest)}. Bounds are for c = ln T; those of UCB and "
             "Optimistic-UCB are orders, with constant 1.",
@@ -77,6 +77,18 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
             if row.previous is not None or row.paper is not None:
                 rows.add_row(row.setting, _entries(row.previous), _entries(row.paper))
         screen.print(rows)
+
+
+def policy_bounds(problem: Problem, horizon: int) -> tuple[dict[str, Bound], list[str]]:
+    """(by label the bounds for c = ln T of all policies with a theorem, bounds before orders; the labels of those whose
+    theorem is not for this problem)."""
+    from belated.policies import POLICIES, Policy
+
+    with_theorem = [cls for cls in POLICIES.values() if cls.regret_bound is not Policy.regret_bound]
+    bounds = {cls.label: cls().regret_bound(problem, horizon) for cls in with_theorem}
+    proven = {label: bound for label, bound in bounds.items() if bound is not None}
+    order = sorted(proven, key=lambda label: (proven[label].order, proven[label].source.casefold()))
+    return {label: proven[label] for label in order}, [label for label in bounds if label not in proven]
 
 
 def _levels(quantiles: tuple[float, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from belated.policies._base.defaults import USUAL
+from belated.policies._base.defaults import DEFAULT_POLICY
 
 SERVE = f"""\
 Run the policies on real traffic, behind HTTP.
@@ -10,7 +10,7 @@ Run the policies on real traffic, behind HTTP.
 The journal is a SQLite file, or PostgreSQL by its URL; with PostgreSQL several servers may share one database. The
 address / shows a dashboard, /openapi.json the interface.
 
-An experiment that is made without a policy has {USUAL}
+An experiment that is made without a policy has {DEFAULT_POLICY}
 
 Each setting is a flag, or else an environment variable (BELATED_DB, BELATED_HOST, BELATED_PORT, BELATED_LOG), or else
 a line of a TOML file (--config, or BELATED_CONFIG):

@@ -1,14 +1,13 @@
-"""Delay laws: one a file, each a distribution on {0, 1, 2, ..., never}."""
-
-from __future__ import annotations
+"""Delay laws: one a file, each a distribution on {0, 1, 2, ..., never}. Names are loaded when they are first used."""
 
 from typing import TYPE_CHECKING
 
-from belated.delays._base import DELAYS
-from belated.delays._base import DelayLaw as DelayLaw
-from belated.registry import load_plugins
+from belated.registry import lazy_exports
 
 if TYPE_CHECKING:
+    from belated.delays._base import DELAYS as DELAYS
+    from belated.delays._base import DelayLaw as DelayLaw
+    from belated.delays._base import delay_law as delay_law
     from belated.delays.by_reward import ByReward as ByReward
     from belated.delays.empirical import Empirical as Empirical
     from belated.delays.fixed import Fixed as Fixed
@@ -21,7 +20,5 @@ if TYPE_CHECKING:
     from belated.delays.pareto import Pareto as Pareto
     from belated.delays.poisson import Poisson as Poisson
     from belated.delays.uniform import Uniform as Uniform
-
-load_plugins(__name__, list(__path__), DELAYS, globals().__setitem__)
-
-__all__ = [*sorted(DELAYS), "DelayLaw"]  # noqa: PLE0604
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

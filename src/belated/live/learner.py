@@ -14,7 +14,7 @@ from belated.errors import IncompatibleState, InvalidParameter, StateError
 from belated.kernel.jit import JIT, ignore_overflow, source_hash
 from belated.kernel.rng import check_seed, seed_words
 from belated.policies._base import entry_points
-from belated.policies._base.policy import Policy, check_registered
+from belated.policies._base.policy import Policy, check_registered, encode_policy
 from belated.policies._base.state import State, allocate
 
 _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
@@ -47,7 +47,7 @@ class Learner:
 
     def _start(self, arms: int) -> None:
         self.arms = arms
-        self.parameters = self.policy.parameters(arms)
+        self.parameters = encode_policy(self.policy, arms)
         self.state = allocate(arms, self.policy.shape())[0]
         self._decide = _quiet(entry_points.entry_for(entry_points.decide, type(self.policy)))
         self._answer = _quiet(entry_points.entry_for(entry_points.answer, type(self.policy)))

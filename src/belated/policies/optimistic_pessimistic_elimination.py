@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from belated.policies._base.confidence import BracketPolicy
+from typing import Any
+
+from belated.policies._base.confidence import ConfidencePolicy
 from belated.policies._base.elimination import EliminationPolicy
+from belated.policies._base.interface import radius
 from belated.policies._base.policy import policy
+from belated.policies._base.state import Arm
+from belated.problem import Problem
+from belated.theory.bound import Bound
+from belated.theory.upper import optimistic_pessimistic
 
 
 @policy
-class OptimisticPessimisticElimination(EliminationPolicy, BracketPolicy):
-    """Successive elimination whose bounds hold whatever the missing answers are.
+class OptimisticPessimisticElimination(EliminationPolicy, ConfidencePolicy):
+    """Successive elimination whose bounds hold whatever the missing feedback is.
 
-    The lower bound takes every missing answer for 0, the upper bound for 1: with m pulls, n answers and their sum S,
+    The lower bound counts every missing reward as 0, the upper bound as 1: with m pulls, n feedbacks and their sum S,
     they are S/m - sqrt(2c/m) and (S + m - n)/m + sqrt(2c/m). They contain the interval that a learner without delay
-    would have, so they stay valid when the delay depends on the reward, and when answers are lost because of what they
-    would have said (Theorem 5).
+    would have, so they stay valid when the delay depends on the reward, and when feedback is lost because of its
+    reward (Theorem 5).
 
     Lancewicki, Segal, Koren, Mansour (2021), Algorithm 4.
 
@@ -29,3 +36,20 @@ class OptimisticPessimisticElimination(EliminationPolicy, BracketPolicy):
 
     label = "OPSE"
     formula = "SE with bounds S/m - sqrt(2c/m) and (S + m - n)/m + sqrt(2c/m)"
+
+    @staticmethod
+    def lower(policy: Any, arm: Arm) -> Any:
+        m = max(arm.pulls, 1.0)
+        return arm.total / m - radius(policy, m)
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        m = max(arm.pulls, 1.0)
+        return (arm.total + (arm.pulls - arm.observed)) / m + radius(policy, m)
+
+    @staticmethod
+    def bound_keys(policy: Any, arm: Arm) -> Any:
+        return arm.total, arm.total + (arm.pulls - arm.observed)
+
+    def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
+        return optimistic_pessimistic(problem, horizon) if self.uses_theory(horizon) else None

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from belated.policies._base.confidence import BracketPolicy
+from typing import Any
+
+from belated.policies._base.confidence import ConfidencePolicy
 from belated.policies._base.index import IndexPolicy
+from belated.policies._base.interface import radius
 from belated.policies._base.policy import policy
+from belated.policies._base.state import Arm
+from belated.problem import Problem
+from belated.theory.bound import Bound
+from belated.theory.upper import optimistic_ucb
 
 
 @policy
-class OptimisticUCB(IndexPolicy, BracketPolicy):
-    """UCB's rule with OPSE's upper bound: every missing answer counts as 1.
+class OptimisticUCB(IndexPolicy, ConfidencePolicy):
+    """UCB's rule with OPSE's upper bound: every missing reward counts as 1.
 
-    Each arm once in index order, then the arm with the largest (S + m - n)/m + sqrt(2c/m), ties to the lowest index.
+    Each arm once in index order, then the arm with the largest (S + m - n)/m + sqrt(2c/m), ties to the lowest index; m
+    counts the arm's pulls, n its feedbacks, S is their sum.
 
     Lancewicki, Segal, Koren, Mansour (2021), Section 4.
 
@@ -26,3 +34,16 @@ class OptimisticUCB(IndexPolicy, BracketPolicy):
 
     label = "Optimistic-UCB"
     formula = "argmax (S + m - n)/m + sqrt(2c/m)"
+
+    @staticmethod
+    def lower(policy: Any, arm: Arm) -> Any:
+        m = max(arm.pulls, 1.0)
+        return arm.total / m - radius(policy, m)
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        m = max(arm.pulls, 1.0)
+        return (arm.total + (arm.pulls - arm.observed)) / m + radius(policy, m)
+
+    def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
+        return optimistic_ucb(problem, horizon) if self.uses_theory(horizon) else None

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from belated.kernel.math import exp, log
-from belated.policies._base import interface
 from belated.policies._base.index import IndexPolicy
-from belated.policies._base.policy import NO_TABLE, policy
+from belated.policies._base.interface import radius
+from belated.policies._base.policy import policy
 from belated.policies._base.state import Arm
 from belated.validation import Positive, PositiveProbability
 
@@ -21,11 +18,11 @@ class PatientBandits(IndexPolicy):
     """UCB that divides by pulls, for delays whose tail is at least as light as a Pareto law's with exponent ``alpha``.
 
     Each arm once in index order, then the arm with the largest S/m + sqrt(constant L / m) + 2 m^(-min(alpha, 1/2)),
-    ties to the lowest index, with L = ln(2 K T^3) for K arms and a horizon T. What has not arrived counts as 0, and the
-    last term makes up for it. The printed ``constant`` is 2; with 1/2 every sentence of the paper about Figures 2 and 5
-    holds. Without a horizon L = ln(pi^2 K m^2 / (3 delta)): by Hoeffding's inequality the second term with constant 1/2
-    then bounds the error of an arm's mean over m pulls, but for the missing answers, for all arms and all m at once,
-    with probability 1 - delta.
+    ties to the lowest index, with L = ln(2 K T^3) for K arms and a horizon T; m counts the arm's pulls, S is the sum of
+    its feedback. Missing rewards count as 0, and the last term compensates for it. The printed ``constant`` is 2; with
+    1/2 every sentence of the paper about Figures 2 and 5 holds. Without a horizon L = ln(pi^2 K m^2 / (3 delta)): by
+    Hoeffding's inequality the second term with constant 1/2 then bounds the error of an arm's mean over m pulls, apart
+    from the missing rewards, for all arms and all m at once, with probability 1 - delta.
 
     Gael, Vernade, Carpentier, Valko (2020), Algorithm 1.
 
@@ -46,12 +43,11 @@ class PatientBandits(IndexPolicy):
     delta: PositiveProbability = 0.05
 
     class KernelParams(NamedTuple):
-        """constant * L = level + growth ln m; the exponent of the last term."""
+        """constant L = level + growth ln m; the exponent of the last term."""
 
         level: float
         growth: float
         exponent: float
-        table: npt.NDArray[np.float64] = NO_TABLE
 
     def kernel_params(self, arms: int) -> tuple[float, ...]:
         exponent = min(self.alpha, 0.5)
@@ -67,9 +63,9 @@ class PatientBandits(IndexPolicy):
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:
         m = max(arm.pulls, 1.0)
-        return arm.total / m - interface.tabulated(policy, m)
+        return arm.total / m - radius(policy, m)
 
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
         m = max(arm.pulls, 1.0)
-        return arm.total / m + interface.tabulated(policy, m)
+        return arm.total / m + radius(policy, m)

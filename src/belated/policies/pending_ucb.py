@@ -1,65 +1,103 @@
-"""UCB that counts the answers it may still hope for."""
+"""UCB that counts the pending pulls whose feedback may still come."""
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from belated.kernel.jit import inline
 from belated.policies._base import age_histogram
-from belated.policies._base.confidence import ConfidencePolicy, level, level_at
-from belated.policies._base.index import LEADER, IndexPolicy, forget
+from belated.policies._base.confidence import ConfidencePolicy, confidence_level
+from belated.policies._base.index import LEADER, IndexPolicy, clear_score, rescore
 from belated.policies._base.kl_bernoulli import kl_upper
-from belated.policies._base.pending import (
-    CAME,
-    CHECK,
-    LONGEST,
-    NEVER,
-    NEXT,
-    SEEN,
-    SHARE,
-    SHARES,
-    TOTAL,
-    YOUNG,
-    refresh,
-    refresh_silent,
-    window,
-)
-from belated.policies._base.policy import NO_TABLE, policy
-from belated.policies._base.state import Arm, State
+from belated.policies._base.policy import policy
+from belated.policies._base.state import Arm, State, view
 from belated.validation import Domain
 
-MOST = 4.0
-"""How many times the answers of an arm its lost ones may count."""
-FAITH = 300.0
-"""After so many old pulls without an answer a silent arm is taken for half of what it was."""
+LONGEST_DELAY, SHARE, CHECK_AT, YOUNG = (age_histogram.SIZE + offset for offset in range(4))
+"""Columns of an arm's memory, after the age histogram: 1 + the longest delay of its feedback; the share of its older
+pulls that have feedback; the round in which its index is due again; the number of its young pending pulls."""
+NEXT_CHECK, ARMS_WITH_FEEDBACK, SUM_OF_SHARES, FEEDBACK_COUNT, FEEDBACK_TOTAL = range(5)
+"""Columns of the row shared by all arms: the first of the rounds CHECK_AT; the number of arms with feedback; the sum of
+the shares; the number of feedbacks and their sum; and LONGEST_DELAY of all arms."""
+NEVER = 1e18
+WINDOW = 4.0
+"""A pending pull is young until it is this many times as old as the latest feedback was late."""
+MAX_LOSS_FACTOR = 4.0
+"""Lost feedback makes that of an arm count at most this many times."""
+HALF_TRUST = 300.0
+"""After this many old pulls without feedback, a silent arm's mean is halved."""
+
+
+@inline
+def window(policy: Any, memory: Any, row: Any) -> Any:
+    """The number of rounds in which feedback is expected: of an arm or, in the shared row, of a silent one; 0 before
+    any feedback."""
+    return policy.patience if policy.patience > 0.0 else WINDOW * memory[row, LONGEST_DELAY]
+
+
+@inline
+def young_pulls(policy: Any, arm: Arm) -> Any:
+    """The pending pulls whose feedback may still come: all of a silent arm."""
+    if arm.observed < 1.0:
+        return arm.pulls
+    return age_histogram.younger(arm, window(policy, arm.memory, arm.number))
+
+
+@inline
+def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
+    """Compute the index of an arm, and the round in which it is due again."""
+    shared = state.arms
+    age_histogram.advance(state, arm, now)
+    arm_view = view(state, arm, now)
+    young = young_pulls(policy, arm_view)
+    state.memory[arm, YOUNG] = young
+    if arm_view.observed > 0.0:
+        share = min(arm_view.observed / max(arm_view.pulls - young, 1.0), 1.0)
+        state.memory[shared, SUM_OF_SHARES] += share - state.memory[arm, SHARE]
+        state.memory[arm, SHARE] = share
+    rescore(policy, state, arm, now)
+    rounds = window(policy, state.memory, arm if arm_view.observed > 0.0 else shared)
+    check_at = NEVER
+    if rounds > 0.0 and young > 0.0:
+        check_at = now + max(1.0, math.floor(0.125 * rounds))
+    state.memory[arm, CHECK_AT] = check_at
+    state.memory[shared, NEXT_CHECK] = min(state.memory[shared, NEXT_CHECK], check_at)
+
+
+@inline
+def refresh_silent(policy: Any, state: State, now: Any) -> None:
+    """Compute the index of every silent arm, when their number has changed."""
+    for arm in range(state.arms):
+        if state.observed[arm] == 0.0 and state.pulls[arm] > 0:
+            refresh(policy, state, np.uint32(arm), now)
 
 
 @policy
 class PendingUCB(IndexPolicy, ConfidencePolicy):
-    """UCB that counts the answers it may still hope for; for delays that do not depend on the reward.
+    """UCB that counts the pending pulls whose feedback may still come; for delays that do not depend on the reward.
 
     Each arm once in index order, then the arm with the largest q such that x kl(mean, q) <= 4c, ties to the lowest
-    index; kl is the relative entropy of two coins. With n answers, their sum S, and D the longest delay of an answer of
-    the arm:
+    index; kl is the relative entropy of two Bernoulli laws. With n feedbacks, their sum S, and D the longest delay of
+    the arm's feedback:
 
-    - x = n + the pending pulls that are not older than 4 (D + 1): while answers are out there is nothing to gain from
-      pulling the same arm again.
-    - mean = (S + 1/2) / (n + 1): no arm is taken for perfect or hopeless after a few answers.
-    - The bound is a coin's, not sqrt(2c/x): low rates are told apart with far fewer pulls.
-    - If a share F of the arm's older pulls was answered, x is times min(1/F, 4, 1 / the average share), the average of
-      the arms when this one last changed: lost answers need not be made up for, as long as they are not most of this
-      arm's alone.
-    - A silent arm (n = 0) has x = m, and mean = 1/2 + 1/(2 U) with U silent arms: at most one is taken for perfect.
+    - x = n + the pending pulls that are not older than 4 (D + 1): while feedback is pending there is nothing to gain
+      from pulling the same arm again.
+    - mean = (S + 1/2) / (n + 1): no arm counts as perfect or hopeless after a few feedbacks.
+    - The bound is that of a Bernoulli mean, not sqrt(2c/x): low rates are distinguished with far fewer pulls.
+    - If a share F of the arm's older pulls has feedback, x is multiplied by min(1/F, 4, 1 / the average share), the
+      average over the arms when this one last changed: lost feedback need not be made up for, unless most of it is
+      lost by this arm only.
+    - A silent arm (n = 0) has x = m, and mean = 1/2 + 1/(2 U) with U silent arms: at most one counts as perfect.
       With w of its pulls older than 4 times the longest delay of any arm, its mean is 300 / (300 + w) of the average
-      of all answers that came, or of 1/2 if that is less: an arm that never answers is given up.
+      of all feedback, or of 1/2 if that is less: an arm that never gives feedback is abandoned.
 
-    ``patience`` is the longest believable delay in rounds, if the operator knows it: it takes the place of 4 (D + 1)
-    for all arms. Ages are known to within a factor of 3, and looked at after each eighth of it: hope for an answer ends
-    when between a third of the time and an eighth more than all of it is over. An arm that never answers is pulled for
-    all that time, and then some hundred times more, the more the lower the rates (100 at a half, 800 at one in a
-    hundred).
+    ``patience`` is the longest plausible delay in rounds, if the operator knows it: it replaces 4 (D + 1) for all arms.
+    Ages are known to within a factor of 3, and checked after each eighth of it: an arm stops waiting for feedback after
+    between a third of that time and an eighth more than all of it. An arm that never gives feedback is pulled for all
+    that time, and then some hundred times more, the more the lower the rates (100 at a half, 800 at one in a hundred).
     Where delays depend on the reward this fails as UCB does: PrefixUCB does not.
 
     >>> from belated import Bandit
@@ -78,82 +116,82 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     patience: Annotated[float | None, Domain(0, open_low=True, optional=True)] = None
 
     class KernelParams(NamedTuple):
-        """The confidence level; the longest believable delay, 0 if it is not given."""
+        """The confidence level; the longest plausible delay, 0 if it is not given."""
 
         c: float
         growth: float
         patience: float
-        table: npt.NDArray[np.float64] = NO_TABLE
 
     def kernel_params(self, arms: int) -> tuple[float, ...]:
-        c, growth = level(self.confidence, self.horizon, self.delta, arms)
-        return c, growth, self.patience or 0.0
+        return (*super().kernel_params(arms), self.patience or 0.0)
 
     @staticmethod
     def on_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
-        age_histogram.age(state, arm, now)
-        age_histogram.count(state, arm, now, 1.0)
+        age_histogram.advance(state, arm, now)
+        age_histogram.add(state, arm, now, 1.0)
         if rank == 0:
             state.memory[arm, SHARE] = 1.0
-            state.memory[state.arms, SHARES] += 1.0
+            state.memory[state.arms, SUM_OF_SHARES] += 1.0
 
     @staticmethod
     def on_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
-        age_histogram.age(state, arm, now)
-        age_histogram.count(state, arm, pulled_at, -1.0)
-        state.memory[state.arms, CAME] += 1.0
-        state.memory[state.arms, TOTAL] += reward
-        late = float(now - pulled_at)  # its delay and 1
-        state.memory[arm, LONGEST] = max(state.memory[arm, LONGEST], late)
-        state.memory[state.arms, LONGEST] = max(state.memory[state.arms, LONGEST], late)
+        shared = state.arms
+        age_histogram.advance(state, arm, now)
+        age_histogram.add(state, arm, pulled_at, -1.0)
+        state.memory[shared, FEEDBACK_COUNT] += 1.0
+        state.memory[shared, FEEDBACK_TOTAL] += reward
+        late = float(now - pulled_at)  # 1 + its delay
+        state.memory[arm, LONGEST_DELAY] = max(state.memory[arm, LONGEST_DELAY], late)
+        state.memory[shared, LONGEST_DELAY] = max(state.memory[shared, LONGEST_DELAY], late)
 
     @staticmethod
     def on_correction(
-        policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, answers: Any, total: Any
+        policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, observed: Any, total: Any
     ) -> Any:
-        state.memory[state.arms, CAME] += answers
-        state.memory[state.arms, TOTAL] += total
-        if pulls < 0.0 and answers == 0.0:
-            age_histogram.count(state, arm, pulled_at, -1.0)
-        if answers < 0.0 and state.observed[arm] == 1.0:
-            state.memory[state.arms, SEEN] -= 1.0
-            state.memory[state.arms, SHARES] += 1.0 - state.memory[arm, SHARE]
+        shared = state.arms
+        state.memory[shared, FEEDBACK_COUNT] += observed
+        state.memory[shared, FEEDBACK_TOTAL] += total
+        if pulls < 0.0 and observed == 0.0:
+            age_histogram.add(state, arm, pulled_at, -1.0)
+        if observed < 0.0 and state.observed[arm] == 1.0:
+            state.memory[shared, ARMS_WITH_FEEDBACK] -= 1.0
+            state.memory[shared, SUM_OF_SHARES] += 1.0 - state.memory[arm, SHARE]
             state.memory[arm, SHARE] = 1.0
         if pulls < 0.0 and state.pulls[arm] == 1:
-            state.memory[state.arms, SHARES] -= state.memory[arm, SHARE]
+            state.memory[shared, SUM_OF_SHARES] -= state.memory[arm, SHARE]
             state.memory[arm, SHARE] = 0.0
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
-        everyone = arm.arms
+        shared = arm.arms
         n = arm.observed
         x = n + arm.memory[arm.number, YOUNG]
         if n < 1.0:
-            rounds = window(policy, arm.memory, everyone)
+            rounds = window(policy, arm.memory, shared)
             old = arm.pulls - age_histogram.younger(arm, rounds) if rounds > 0.0 else 0.0
             if old > 0.0:
-                usual = (arm.memory[everyone, TOTAL] + 0.5) / (arm.memory[everyone, CAME] + 1.0)
-                mean = min(usual, 0.5) * FAITH / (FAITH + old)
+                average = (arm.memory[shared, FEEDBACK_TOTAL] + 0.5) / (arm.memory[shared, FEEDBACK_COUNT] + 1.0)
+                mean = min(average, 0.5) * HALF_TRUST / (HALF_TRUST + old)
             else:
-                mean = 0.5 + 0.5 / max(everyone - arm.memory[everyone, SEEN], 1.0)
+                mean = 0.5 + 0.5 / max(shared - arm.memory[shared, ARMS_WITH_FEEDBACK], 1.0)
         else:
             mean = (arm.total + 0.5) / (n + 1.0)
-            most = min(MOST, everyone / max(arm.memory[everyone, SHARES], 1e-9))
+            most = min(MAX_LOSS_FACTOR, shared / max(arm.memory[shared, SUM_OF_SHARES], 1e-9))
             x *= max(min(most, 1.0 / max(arm.memory[arm.number, SHARE], 1e-9)), 1.0)
         x = max(x, 1.0)
-        return kl_upper(mean, 4.0 * level_at(policy, x) / x)
+        return kl_upper(mean, 4.0 * confidence_level(policy, x) / x)
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        everyone = state.arms
-        if now >= state.memory[everyone, NEXT]:
+        shared = state.arms
+        if now >= state.memory[shared, NEXT_CHECK]:
             first = NEVER
-            for arm in range(everyone):
+            for arm in range(state.arms):
                 if state.pulls[arm] > 0:
-                    if now >= state.memory[arm, CHECK]:
+                    if now >= state.memory[arm, CHECK_AT]:
                         refresh(policy, state, np.uint32(arm), now)
-                    first = min(first, state.memory[arm, CHECK])
-            state.memory[everyone, NEXT] = first
+                    first = min(first, state.memory[arm, CHECK_AT])
+            state.memory[shared, NEXT_CHECK] = first
         return state.register[LEADER]
 
     @staticmethod
@@ -163,7 +201,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     @staticmethod
     def after_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         if state.observed[arm] == 1.0:
-            state.memory[state.arms, SEEN] += 1.0
+            state.memory[state.arms, ARMS_WITH_FEEDBACK] += 1.0
             refresh_silent(policy, state, now)
         refresh(policy, state, arm, now)
 
@@ -173,4 +211,4 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
         if state.pulls[arm] > 0:
             refresh(policy, state, arm, now)
         else:
-            forget(state, arm)
+            clear_score(state, arm)

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from belated.kernel.math import power_of_two
-from belated.policies._base.confidence import ConfidencePolicy, level_at
+from belated.policies._base.confidence import ConfidencePolicy, confidence_level
 from belated.policies._base.elimination import EliminationPolicy
 from belated.policies._base.policy import policy
 from belated.policies._base.state import Arm
+from belated.problem import Problem
+from belated.theory.bound import Bound
+from belated.theory.upper import phased_elimination
 
 
 @policy
 class PhasedElimination(EliminationPolicy, ConfidencePolicy):
-    """Successive elimination that waits in each phase l = 1, 2, ... until every active arm has 16 c 4^l answers.
+    """Successive elimination that waits in each phase l = 1, 2, ... until every active arm has 16 c 4^l feedbacks.
 
-    In a phase, sweep over the arms that still lack answers; after each sweep drop those with n >= 16 c 4^l; when none
-    is left, eliminate as SE does and begin the next phase. Its regret does not depend on the best arm's delay (Theorem
-    3): while feedback of the best arm is scarce, it is the only one pulled.
+    In a phase, sweep over the arms that still lack feedback; after each sweep drop those with n >= 16 c 4^l; when none
+    is left, eliminate as SE does, by the bounds S/n ± sqrt(2c/n), and begin the next phase. Its regret does not depend
+    on the best arm's delay (Theorem 3): while feedback of the best arm is scarce, it is the only one pulled.
 
     Lancewicki, Segal, Koren, Mansour (2021), Algorithm 3.
 
@@ -35,4 +38,9 @@ class PhasedElimination(EliminationPolicy, ConfidencePolicy):
 
     @staticmethod
     def phase_done(policy: Any, arm: Arm, phase: Any) -> Any:
-        return arm.observed >= 16.0 * level_at(policy, max(arm.observed, 1.0)) * power_of_two(2 * min(phase, 500))
+        c = confidence_level(policy, max(arm.observed, 1.0))
+        return arm.observed >= 16.0 * c * power_of_two(2 * min(phase, 500))
+
+    def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
+        applies = self.uses_theory(horizon) and not problem.reward_dependent
+        return phased_elimination(problem, horizon) if applies else None

@@ -5,17 +5,20 @@ from __future__ import annotations
 from belated.policies._base.elimination import EliminationPolicy
 from belated.policies._base.policy import policy
 from belated.policies._base.prefix import PrefixPolicy
+from belated.problem import Problem
+from belated.theory.bound import Bound
+from belated.theory.prefix import prefix_elimination
 
 
 @policy
 class PrefixElimination(EliminationPolicy, PrefixPolicy):
-    """OPSE with tighter bounds, for those who know which decision an answer belongs to.
+    """OPSE with tighter bounds, for callers who know which decision feedback belongs to.
 
     The upper bound is the smallest, over prefixes of the first M pulls of an arm, of p + r(p) with p = (S_M + x_M)/M,
-    the lower bound the largest p - r(1 - p) with p = S_M/M; S_M and x_M are the sum of the answers and the number of
+    the lower bound the largest p - r(1 - p) with p = S_M/M; S_M and x_M are the sum of the feedback and the number of
     missing ones among these pulls, and r(p) = min(sqrt(2c/M), b + sqrt(b(b + 2p))) with b = 4c/M. They lie inside
-    OPSE's (M = all pulls, sqrt(2c/M)): old pulls, whose answers have come, are not spoilt by young ones that are still
-    out.
+    OPSE's (M = all pulls, sqrt(2c/M)): old pulls, whose feedback has arrived, are not diluted by young ones that are
+    still pending.
 
     With c = ln T (``confidence=None`` and a horizon) both hold for every joint law of reward and delay, and regret is
     at most the sum of 346 ln T / gap_i + ln K max of gap_i max(d_i, d_best)(1 - gap_i/4), and a little more: see the
@@ -35,3 +38,6 @@ class PrefixElimination(EliminationPolicy, PrefixPolicy):
         "SE with bounds max_M p - r(1 - p), p = S_M/M, and min_M p + r(p), p = (S_M + x_M)/M, "
         "r(p) = min(sqrt(b/2), b + sqrt(b(b + 2p))), b = 4c/M, M first pulls"
     )
+
+    def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
+        return prefix_elimination(problem, horizon) if self.uses_theory(horizon) else None

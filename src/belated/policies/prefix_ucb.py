@@ -6,88 +6,95 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from belated.errors import InvalidParameter
 from belated.kernel.jit import inline
 from belated.policies._base import interface
-from belated.policies._base.confidence import level, radius, sharp
 from belated.policies._base.index import IndexPolicy
-from belated.policies._base.policy import NO_TABLE, label_with, policy
+from belated.policies._base.interface import radius
+from belated.policies._base.policy import label_with, policy
 from belated.policies._base.prefix import (
-    DOUBTED,
+    LEAST_DOUBT,
     MISSING,
-    OLD,
     SPREAD,
-    TELLING,
-    TOLD,
-    TOLD_FROM,
-    WIDE,
+    SPREAD_SUM,
+    STALE,
+    TRUSTED_MEAN,
+    TRUSTED_PULLS,
+    WIDE_UPPER,
     PrefixPolicy,
-    close,
-    opened,
+    current_column,
+    prefix_radius,
+    validate,
 )
 from belated.policies._base.state import Arm
+from belated.problem import Problem
+from belated.theory.bound import Bound
+from belated.theory.prefix import prefix_ucb
 
 WIDER = math.sqrt(2.0)
-"""How many times the radius inside U is, where pulls are spread: 2c in place of c."""
-FURTHER = 4.0
-"""How many times the pulls of the most telling prefix a spread index may take for known."""
+"""With ``spread``, the radius inside U is wider by this factor: 2c in place of c."""
+EXTRAPOLATED = 4.0
+"""With ``spread``, the trusted prefix counts as up to this many times its pulls."""
 
 
 @inline
-def spread_upper(policy: Any, arm: Arm) -> Any:
-    """The smaller of U, with a radius wider by the square root of 2, and the bound of the most telling prefix with the
-    radius of up to four times its pulls."""
+def spread_index(policy: Any, arm: Arm) -> Any:
+    """The smaller of U with the wider radius, and the bound of the trusted prefix, the one with the smallest doubt
+    x_M/M + sqrt(2c/M), with the radius of up to four times its pulls."""
     row, memory = arm.number, arm.memory
-    if memory[row, OLD + SPREAD] > 0.0:
-        best, telling, told, given = np.inf, np.inf, 0.0, 0.0
+    if memory[row, STALE + SPREAD] > 0.0:
+        wide_upper, least_doubt, trusted_mean, trusted_pulls = np.inf, np.inf, 0.0, 0.0
         pulls, most, missing = 0.0, 0.0, 0.0
-        place = 0
-        while pulls + memory[row, place] < arm.pulls:
-            here = memory[row, place]
-            absent = here - memory[row, place + 1]
+        column = 0
+        while pulls + memory[row, column] < arm.pulls:
+            here = memory[row, column]
+            missing_here = here - memory[row, column + 1]
             pulls += here
-            missing += absent
-            most += memory[row, place + 2] + absent
-            place += 3
+            missing += missing_here
+            most += memory[row, column + 2] + missing_here
+            column += 3
             if here > 0.0:
                 width = radius(policy, pulls)
                 mean = most / pulls
-                high = mean + sharp(mean, WIDER * width)
-                best = high if high < best else best
+                high = mean + prefix_radius(mean, WIDER * width)
+                wide_upper = high if high < wide_upper else wide_upper
                 doubt = missing / pulls + width
-                if doubt <= telling:
-                    telling, told, given = doubt, mean, pulls
-        close(arm, SPREAD, place)
-        memory[row, WIDE], memory[row, TELLING], memory[row, TOLD] = best, telling, told
-        memory[row, TOLD_FROM], memory[row, DOUBTED], memory[row, MISSING] = given, most, missing
-    place = opened(arm)
-    absent = memory[row, place] - memory[row, place + 1]
+                if doubt <= least_doubt:
+                    least_doubt, trusted_mean, trusted_pulls = doubt, mean, pulls
+        validate(arm, SPREAD, column)
+        memory[row, WIDE_UPPER], memory[row, LEAST_DOUBT], memory[row, TRUSTED_MEAN] = (
+            wide_upper,
+            least_doubt,
+            trusted_mean,
+        )
+        memory[row, TRUSTED_PULLS], memory[row, SPREAD_SUM], memory[row, MISSING] = trusted_pulls, most, missing
+    column = current_column(arm)
+    missing_here = memory[row, column] - memory[row, column + 1]
     width = radius(policy, arm.pulls)
-    mean = (memory[row, DOUBTED] + (memory[row, place + 2] + absent)) / arm.pulls
-    best = min(memory[row, WIDE], mean + sharp(mean, WIDER * width))
-    if (memory[row, MISSING] + absent) / arm.pulls + width <= memory[row, TELLING]:
-        return min(best, mean + sharp(mean, width))
-    mean = memory[row, TOLD]
-    return min(best, mean + sharp(mean, radius(policy, min(arm.pulls, FURTHER * memory[row, TOLD_FROM]))))
+    mean = (memory[row, SPREAD_SUM] + (memory[row, column + 2] + missing_here)) / arm.pulls
+    wide_upper = min(memory[row, WIDE_UPPER], mean + prefix_radius(mean, WIDER * width))
+    if (memory[row, MISSING] + missing_here) / arm.pulls + width <= memory[row, LEAST_DOUBT]:
+        return min(wide_upper, mean + prefix_radius(mean, width))
+    trusted_mean = memory[row, TRUSTED_MEAN]
+    pulls = min(arm.pulls, EXTRAPOLATED * memory[row, TRUSTED_PULLS])
+    return min(wide_upper, trusted_mean + prefix_radius(trusted_mean, radius(policy, pulls)))
 
 
 @policy
 class PrefixUCB(IndexPolicy, PrefixPolicy):
-    """UCB on the upper prefix bracket, for those who know which decision an answer belongs to.
+    """UCB on the upper prefix bracket, for callers who know which decision feedback belongs to.
 
     Each arm once in index order, then the arm with the largest U, ties to the lowest index. U is the smallest, over
     prefixes of the arm's first M pulls, of p + min(sqrt(2c/M), b + sqrt(b(b + 2p))) with p = (S_M + x_M)/M and b =
-    4c/M; S_M and x_M are the sum of the answers and the number of missing ones among these pulls. With c = ln T
+    4c/M; S_M and x_M are the sum of the feedback and the number of missing ones among these pulls. With c = ln T
     (``confidence=None`` and a horizon) U holds for every joint law of reward and delay, and regret is at most the sum
     of 39 ln T / gap_i + gap_i d_i(1 - gap_i/4), and a little more; it does not depend on the best arm's delay: see the
     page on prefix brackets. With another ``confidence`` no such bound is proven.
 
-    ``spread=True`` (shown as Prefix-UCB spread) spreads the pulls while it waits: of the most telling prefix (that with
-    the smallest x_M/M + sqrt(2c/M)) it takes the bound, with the radius of up to 4 M pulls; where that is below U, with
-    2c in place of c inside U, it is the index. It has no such guarantee, with any c, and wins where delays are
-    harmless.
+    ``spread=True`` (shown as Prefix-UCB spread) spreads the pulls while feedback is pending: the index is the smaller
+    of U, with 2c in place of c, and the bound of the prefix with the smallest x_M/M + sqrt(2c/M), with the radius of up
+    to 4 M pulls. It has no such guarantee, with any c, and wins where delays are harmless.
 
     >>> from belated import Bandit
     >>> bandit = Bandit(["bad", "good"], PrefixUCB(confidence=1.0))
@@ -109,16 +116,17 @@ class PrefixUCB(IndexPolicy, PrefixPolicy):
         c: float
         growth: float
         spread: float
-        table: npt.NDArray[np.float64] = NO_TABLE
 
     def _validate(self) -> None:
         if not isinstance(self.spread, bool):
             raise InvalidParameter(f"PrefixUCB: spread is {self.spread!r}; give True or False.")
 
     def kernel_params(self, arms: int) -> tuple[float, ...]:
-        c, growth = level(self.confidence, self.horizon, self.delta, arms)
-        return c, growth, float(self.spread)
+        return (*super().kernel_params(arms), float(self.spread))
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
-        return spread_upper(policy, arm) if policy.spread > 0.0 else interface.upper(policy, arm)
+        return spread_index(policy, arm) if policy.spread > 0.0 else interface.upper(policy, arm)
+
+    def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
+        return prefix_ucb(problem, horizon) if self.uses_theory(horizon) and not self.spread else None

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from belated.policies._base.confidence import ConfidencePolicy
 from belated.policies._base.elimination import EliminationPolicy
+from belated.policies._base.interface import radius
 from belated.policies._base.policy import policy
+from belated.policies._base.state import Arm
+from belated.problem import Problem
+from belated.theory.bound import Bound
+from belated.theory.upper import successive_elimination
 
 
 @policy
 class SuccessiveElimination(EliminationPolicy, ConfidencePolicy):
-    """Pull every active arm once, in index order; then remove each arm whose upper bound is below another active arm's
-    lower bound.
+    """Pull every active arm once, in index order; then eliminate each arm whose upper bound is below another active
+    arm's lower bound.
 
-    The bounds are S/n ± sqrt(2c/n), where n counts the arm's answers (at least 1) and S is their sum. Delays that do
+    The bounds are S/n ± sqrt(2c/n), where n counts the arm's feedbacks (at least 1) and S is their sum. Delays that do
     not depend on the reward cost it only a quantile of the delay, once for all arms together (Theorem 2). Under
     reward-dependent delays it can eliminate the best arm.
 
@@ -30,3 +37,17 @@ class SuccessiveElimination(EliminationPolicy, ConfidencePolicy):
     label = "SE"
     formula = "sweep the active arms; drop i if S_i/n_i + sqrt(2c/n_i) < max_j S_j/n_j - sqrt(2c/n_j)"
     reads_pulls = False
+
+    @staticmethod
+    def lower(policy: Any, arm: Arm) -> Any:
+        n = max(arm.observed, 1.0)
+        return arm.total / n - radius(policy, n)
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        n = max(arm.observed, 1.0)
+        return arm.total / n + radius(policy, n)
+
+    def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
+        applies = self.uses_theory(horizon) and not problem.reward_dependent
+        return successive_elimination(problem, horizon) if applies else None

@@ -1,4 +1,4 @@
-"""Thompson sampling on what was observed."""
+"""Thompson sampling on the feedback that arrived."""
 
 from __future__ import annotations
 
@@ -6,38 +6,37 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from belated.kernel.jit import inline
 from belated.kernel.math import normal_quantile
 from belated.kernel.rng import word
 from belated.kernel.samplers import beta_draw, beta_draw_straight
-from belated.policies._base.policy import NO_TABLE, Policy, policy
+from belated.policies._base.policy import Policy, policy
 from belated.policies._base.state import Arm, Shape, State
 from belated.validation import ShapeNumber
 
 
 @inline
-def counts(policy: Any, observed: Any, total: Any) -> Any:
-    """The two numbers of an arm's posterior."""
+def beta_parameters(policy: Any, observed: Any, total: Any) -> Any:
+    """The parameters of an arm's Beta posterior."""
     return policy.successes + total, policy.failures + (observed - total)
 
 
 @inline
 def posterior(policy: Any, arm: Arm) -> Any:
     """Mean and standard deviation of an arm's posterior."""
-    a, b = counts(policy, arm.observed, arm.total)
+    a, b = beta_parameters(policy, arm.observed, arm.total)
     mean = a / (a + b)
     return mean, math.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
 
 
 @policy
 class ThompsonSampling(Policy):
-    """Draw a mean for each arm from its posterior, pull the arm with the largest draw; what is pending is ignored.
+    """Draw a mean for each arm from its posterior and pull the arm with the largest draw; pending pulls are ignored.
 
-    The posterior of an arm with n answers of sum S is Beta(successes + S, failures + n - S); rewards inside (0, 1)
-    count as that share of a success. The draws come from the policy's own random stream. The bounds shown in a summary
-    are those of the posterior: its mean plus and minus 1.96 standard deviations, cut to [0, 1].
+    The posterior of an arm with n feedbacks of sum S is Beta(successes + S, failures + n - S); a reward inside (0, 1)
+    counts as that share of a success. The draws come from the policy's own random stream. The bounds in a summary are
+    those of the posterior: its mean plus and minus 1.96 standard deviations, clipped to [0, 1].
 
     Thompson (1933); Chapelle and Li (2011); under delays, Wu and Wager (2022).
 
@@ -63,7 +62,6 @@ class ThompsonSampling(Policy):
 
         successes: float
         failures: float
-        table: npt.NDArray[np.float64] = NO_TABLE
 
     def kernel_params(self, arms: int) -> tuple[float, ...]:
         return self.successes, self.failures
@@ -75,15 +73,15 @@ class ThompsonSampling(Policy):
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
         key_a, key_b = state.key[0], state.key[1]
-        for arm in range(state.total.shape[0]):  # eight at once, where the processor can
-            a, b = counts(policy, state.observed[arm], state.total[arm])
+        for arm in range(state.total.shape[0]):  # vectorised, where the processor can
+            a, b = beta_parameters(policy, state.observed[arm], state.total[arm])
             state.score[arm] = beta_draw_straight(a, b, word(key_a, key_b, now, arm))
         best = -1.0
         chosen = 0
         for arm in range(state.arms):
             draw = state.score[arm]
             if math.isnan(draw):
-                a, b = counts(policy, state.observed[arm], state.total[arm])
+                a, b = beta_parameters(policy, state.observed[arm], state.total[arm])
                 draw = beta_draw(a, b, word(key_a, key_b, now, arm))
             if draw > best:
                 best = draw

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from belated.policies._base.confidence import ConfidencePolicy, upper_at
+from belated.policies._base import interface
+from belated.policies._base.confidence import ConfidencePolicy
 from belated.policies._base.index import IndexPolicy
+from belated.policies._base.interface import radius
 from belated.policies._base.policy import policy
+from belated.policies._base.state import Arm
+from belated.problem import Problem
+from belated.theory.bound import Bound
+from belated.theory.earlier import joulani
 
 
 @policy
 class UCB(IndexPolicy, ConfidencePolicy):
-    """The arm with the largest upper confidence bound on what was observed.
+    """The arm with the largest upper confidence bound, computed from the feedback that arrived.
 
     Each arm once in index order, then the arm with the largest S/n + sqrt(2c/n), ties to the lowest index; n counts the
-    arm's answers (at least 1), S is their sum. Under a delay d it pulls what looks best for d rounds before it learns:
-    its regret can grow by K d (Theorem 1).
+    arm's feedbacks (at least 1), S is their sum. Under a delay d it pulls what looks best for d rounds before it learns
+    more: its regret can grow by K d (Theorem 1).
 
     Auer, Cesa-Bianchi, Fischer (2002); with delays, Joulani, György, Szepesvári (2013); Lancewicki, Segal, Koren,
     Mansour (2021), Algorithm 1.
@@ -35,4 +41,12 @@ class UCB(IndexPolicy, ConfidencePolicy):
 
     @staticmethod
     def index_at(policy: Any, observed: Any, total: Any) -> Any:
-        return upper_at(policy, observed, total)
+        return total / observed + radius(policy, observed)
+
+    @staticmethod
+    def upper(policy: Any, arm: Arm) -> Any:
+        return interface.index_at(policy, max(arm.observed, 1.0), arm.total)
+
+    def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
+        applies = self.uses_theory(horizon) and not problem.reward_dependent
+        return joulani(problem, horizon) if applies else None

@@ -14,9 +14,9 @@ from belated.policies._base.state import State
 
 @policy
 class UniformChoice(ConfidencePolicy):
-    """Every arm with the same probability, whatever was observed: the control that every comparison needs.
+    """Every arm with the same probability, whatever the feedback: the control that every comparison needs.
 
-    The confidence parameters matter for the bounds in a summary alone.
+    The confidence parameters matter only for the bounds in a summary.
 
     >>> from belated import Bandit
     >>> bandit = Bandit(["a", "b"], UniformChoice(), seed=3)
@@ -31,5 +31,4 @@ class UniformChoice(ConfidencePolicy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        arms = state.arms
-        return np.int64(to_unit(word(state.key[0], state.key[1], now, 0)) * arms)
+        return np.int64(to_unit(word(state.key[0], state.key[1], now, 0)) * state.arms)

@@ -1,14 +1,14 @@
-"""Every bound of the paper as a number for a problem, and its hard instances as problems.
+"""Regret bounds: every theorem of the paper evaluated on a problem, and its hard instances as problems.
 
-Upper bounds: :func:`successive_elimination` (Theorem 2), :func:`phased_elimination` (3),
-:func:`optimistic_pessimistic` (5) and the order of :func:`optimistic_ucb`. Our own, for policies that know which pull
-an answer belongs to: :func:`prefix_elimination` and :func:`prefix_ucb`. Earlier work: :func:`joulani`, :func:`dudik`,
-:func:`manegueu`, and the paper's :func:`table`. Lower bounds and the instances behind them: :func:`ucb_hard_instance`
-(1), :func:`lower_bound_independent` with :func:`independent_hard_instance` (4), :func:`lower_bound_dependent` with
-:func:`dependent_hard_pair` (6), and the :func:`reduction` of the appendix."""
+- Upper bounds: :func:`successive_elimination` (Theorem 2), :func:`phased_elimination` (3),
+  :func:`optimistic_pessimistic` (5), the order of :func:`optimistic_ucb`; new with this package, for policies that know
+  which pull the feedback belongs to, :func:`prefix_elimination` and :func:`prefix_ucb`.
+- Earlier work: :func:`joulani`, :func:`dudik`, :func:`manegueu`, and the paper's Table 1, :func:`table`.
+- Lower bounds and the instances behind them: :func:`ucb_hard_instance` (1), :func:`lower_bound_independent` with
+  :func:`independent_hard_instance` (4), :func:`lower_bound_dependent` with :func:`dependent_hard_pair` (6).
+- :func:`bound_of` is the bound that applies to a policy."""
 
-from belated.theory.bound import Bound
-from belated.theory.chosen import THEOREMS, bound_of
+from belated.theory.bound import Bound, bound_of
 from belated.theory.earlier import TableRow, dudik, joulani, manegueu, table, without_delays
 from belated.theory.lower import (
     dependent_hard_pair,
@@ -27,7 +27,6 @@ from belated.theory.upper import (
 )
 
 __all__ = [
-    "THEOREMS",
     "Bound",
     "TableRow",
     "bound_of",

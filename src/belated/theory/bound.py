@@ -1,24 +1,29 @@
-"""What a theorem says about a problem: a number, its parts, and a sentence."""
+"""Bounds: the value of a theorem on a problem, its terms, and a sentence that explains it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from belated.errors import InvalidParameter
 from belated.problem import Problem
 
+Array = npt.NDArray[np.float64]
+
 ANYONE = "any algorithm"
-"""Whom a lower bound is about."""
+"""The name of a lower bound."""
 
 EQUAL = "every arm is a best one"
-"""Why a bound may be 0."""
+"""Why a bound is 0."""
 
 ROUNDED_GAP = 1e-12
-"""Gaps up to this come from rounding, as 0.1 + 0.2 - 0.3 does, and are taken for 0."""
+"""Smaller gaps are rounding errors, as in 0.1 + 0.2 - 0.3, and count as 0."""
 
 
 @dataclass(frozen=True)
@@ -26,29 +31,29 @@ class Bound:
     """A bound on the expected pseudo-regret."""
 
     name: str
-    """The policy or the work that it is about."""
+    """The policy or the paper that it is about."""
     source: str
-    """Where it stands, such as "Theorem 2, eq. (2)"."""
+    """Where it is stated, such as "Theorem 2, eq. (2)"."""
     value: float
-    """The bound; ``math.inf`` where nothing is guaranteed."""
+    """The bound; ``math.inf`` if nothing is guaranteed."""
     terms: Mapping[str, float]
-    """Named parts, whose sum is the value."""
+    """Named terms, whose sum is the value."""
     quantiles: tuple[float, ...] = ()
-    """The minimising quantile of each arm's delay, or the one quantile of all; NaN for an arm that has none."""
+    """The minimising quantile of each arm's delay, or one for all arms; NaN for an arm that has none."""
     delays: tuple[float, ...] = ()
     """The delay d_i(q_i) at each of these quantiles."""
     statement: str = ""
-    """The theorem with the numbers put in."""
+    """The theorem with its numbers."""
     order: bool = False
-    """Whether it is the order of a bound, with constant 1, and not a bound."""
+    """Whether it is only the order of a bound, with constant 1."""
     forms: Mapping[str, Bound] = field(default_factory=dict)
-    """Where a theorem has several forms, all of them; the bound itself is the smallest."""
+    """All forms of a theorem that has several; the bound itself is the smallest."""
 
     @property
     def driver(self) -> str:
-        """In one sentence, what the bound is made of."""
-        kind = "order" if self.order else "bound"
-        name = f"the {self.name} {kind}" if self.name != ANYONE else "the lower bound"
+        """One sentence on the largest term of the bound."""
+        what = "order" if self.order else "bound"
+        name = f"the {self.name} {what}" if self.name != ANYONE else "the lower bound"
         if math.isinf(self.value):
             return f"{name} guarantees nothing: {self._why_infinite()}"
         if self.value == 0.0:
@@ -72,20 +77,20 @@ class Bound:
 
 
 def _share(part: float, whole: float) -> str:
-    """A part in per cent, never 100 where it is not all."""
+    """A part in per cent; 100% only if it is everything."""
     return f"{part / whole:.0%}" if part == whole or part / whole < 0.995 else "more than 99%"
 
 
 def _delays(low: float, high: float) -> str:
-    """What is waited for, from a quantile to another."""
+    """The delays between two quantiles, in words."""
     if f"{low:.3g}" != f"{high:.3g}":
         return f"the quantiles {low:.3g} to {high:.3g} of the delays"
-    known = {"1": "the longest delay", "0.5": "the median delay"}
-    return known.get(f"{low:.3g}", f"the {low:.3g} quantile of the delay")
+    names = {"1": "the longest delay", "0.5": "the median delay"}
+    return names.get(f"{low:.3g}", f"the {low:.3g} quantile of the delay")
 
 
 def number(value: float) -> str:
-    """A number as text: four digits at least, thousands set apart, "infinite".
+    """A number as text: at least four digits, thousands separators, "infinite".
 
     >>> number(1234567.8), number(999.96), number(0.123456), number(-0.0), number(-math.inf), number(math.nan)
     ('1,234,568', '1,000', '0.1235', '0', '-infinite', 'no number')
@@ -101,28 +106,78 @@ def number(value: float) -> str:
 
 
 def check_horizon(horizon: int) -> int:
-    """A horizon is a whole number from 1 to 10^300."""
+    """Check that a horizon is a whole number from 1 to 10^300."""
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon <= 10**300:
         raise InvalidParameter(f"horizon is {horizon!r}; give a whole number from 1 to 10^300, such as horizon=10_000.")
     return int(horizon)
 
 
 def check_problem(problem: Problem) -> Problem:
-    """A problem, or a clear error."""
+    """Check that this is a problem."""
     if not isinstance(problem, Problem):
         raise InvalidParameter(f"problem is {problem!r}; give a Problem(rewards, delays).")
     return problem
 
 
 def quantile(problem: Problem, arm: int, level: float) -> float:
-    """d_i(level), where a share that reaches the level up to rounding reaches it."""
+    """d_i(level), tolerant of rounding errors in the level."""
     return problem.delay_quantile(arm, max(level - 1e-12, 0.0))
 
 
 def check_independent(problem: Problem, name: str) -> None:
-    """Theorems of the reward-independent setting refuse delays that depend on the reward."""
+    """Refuse delays that depend on the reward, for theorems of the reward-independent setting."""
     if problem.reward_dependent:
         raise InvalidParameter(
             f"{name} assumes delays that do not depend on the reward, and here an arm's delay does; "
             "optimistic_pessimistic(problem, horizon) is the bound that applies (OPSE, Theorem 5)."
         )
+
+
+def split_arms(problem: Problem) -> tuple[list[int], list[int]]:
+    """(suboptimal arms, best arms); a gap that is only a rounding error counts as 0."""
+    suboptimal = problem.gaps > ROUNDED_GAP
+    return [int(arm) for arm in np.flatnonzero(suboptimal)], [int(arm) for arm in np.flatnonzero(~suboptimal)]
+
+
+def zero_bound(name: str, source: str) -> Bound:
+    """The bound where every arm is a best one: there is no regret."""
+    return Bound(name, source, 0.0, {"learning": 0.0, "waiting": 0.0}, statement=f"R = 0: {EQUAL}")
+
+
+def in_arm_order(
+    arms: int, chosen: list[int], quantiles: Array, delays: Array, best: dict[int, tuple[float, float]]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Quantiles and delays of the arms ``chosen``, and those of ``best`` arms, in arm order; NaN for the others."""
+    levels, rounds = [math.nan] * arms, [math.nan] * arms
+    for arm, level, delay in zip(chosen, quantiles.tolist(), delays.tolist(), strict=True):
+        levels[arm], rounds[arm] = level, delay
+    for arm, (level, delay) in best.items():
+        levels[arm], rounds[arm] = level, delay
+    return tuple(levels), tuple(rounds)
+
+
+def bound_of(policy: Any, problem: Problem, horizon: int) -> Bound | None:
+    """The regret bound of a policy on a problem; None if no theorem applies.
+
+    That is so if there is none for this policy or this variant of it (``PrefixUCB(spread=True)``), if its
+    ``confidence`` or horizon is another (theorems are for c = ln T: ``confidence=None``), or if the theorem does not
+    allow delays that depend on the reward. A policy names its theorem in ``regret_bound``.
+
+    >>> from belated import Problem
+    >>> from belated.delays import Fixed
+    >>> from belated.policies import SuccessiveElimination, UniformChoice
+    >>> from belated.rewards import Bernoulli
+    >>> problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(200))
+    >>> bound_of(SuccessiveElimination(), problem, 10_000), bound_of(UniformChoice(), problem, 10_000)
+    (<Bound for SE: 3,740 (Theorem 2, a quantile for each arm)>, None)
+    """
+    if isinstance(policy, type) or not hasattr(policy, "regret_bound"):
+        raise InvalidParameter(f"policy is {policy!r}; give a policy, such as SuccessiveElimination().")
+    return _cached_bound(policy, problem, horizon)
+
+
+@lru_cache(1024)
+def _cached_bound(policy: Any, problem: Problem, horizon: int) -> Bound | None:
+    """Claims, figures and reports ask for the same bounds again and again."""
+    bound: Bound | None = policy.regret_bound(problem, horizon)
+    return bound

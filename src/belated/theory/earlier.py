@@ -1,7 +1,7 @@
-"""Earlier bounds, and the paper's Table 1 with the user's own numbers.
+"""Earlier bounds, and the paper's Table 1 for a problem.
 
-Table 1 leaves out constants and factors ln K, and so do these: they are orders, good for a comparison with each other.
-The regret without delays is R_MAB = sum over i != i* of ln T / gap_i throughout."""
+Like Table 1 they leave out constants and factors ln K: they are orders, to be compared with each other. R_MAB, the
+regret without delays, is sum over i != i* of ln T / gap_i throughout."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
 from belated.problem import Problem
 from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, number
-from belated.theory.minimise import common_share, over, smallest_delay
+from belated.theory.minimise import common_cdf, minimise_delay, sum_of_ratios
 from belated.validation import Domain
 
 _CHECKED = 1_000_000
-"""Rounds at each of which a condition on a distribution function is checked."""
+"""Up to this round a condition on a distribution function is checked in every round."""
 _ALPHA = Domain(0, math.inf, open_low=True)
 
 
@@ -39,7 +39,7 @@ def without_delays(problem: Problem, horizon: int) -> float:
 
 def joulani(problem: Problem, horizon: int) -> Bound:
     """Joulani, György, Szepesvári (2013), for UCB: R_MAB + sum over the arms of E[D_i]; K E[D] where all delays have
-    one law. Infinite where an expected delay is.
+    one law. Infinite if an expected delay is.
 
     >>> from belated import Problem
     >>> from belated.delays import Geometric, Pareto
@@ -97,8 +97,8 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
     Pareto law with exponent ``alpha``, P(D <= g) >= 1 - g^-alpha for g = 1, 2, ...: R_MAB + sum over i != i* of
     (8 / gap_i)^((1 - alpha) / alpha).
 
-    The condition is checked at every g up to the horizon or a million, and at 2000 beyond. A fixed delay above 1 does
-    not fulfil it, whatever alpha is.
+    The condition is checked at every g up to the horizon or a million, and at 2000 values beyond. A fixed delay above 1
+    violates it for every alpha.
 
     >>> from belated import Problem
     >>> from belated.delays import Pareto
@@ -109,8 +109,8 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
     check_independent(check_problem(problem), "manegueu")
     exponent = float(_ALPHA.check("manegueu", "alpha", alpha) or 0.0)
     horizon = check_horizon(horizon)
-    every = np.arange(1.0, min(horizon, _CHECKED) + 1.0)
-    g = np.unique(np.concatenate([every, np.geomspace(1.0, max(horizon, 1), 2000).round()]))
+    dense = np.arange(1.0, min(horizon, _CHECKED) + 1.0)
+    g = np.unique(np.concatenate([dense, np.geomspace(1.0, max(horizon, 1), 2000).round()]))
     firsts = {problem.delay_law(arm): arm for arm in reversed(range(problem.arms))}
     for arm in sorted(firsts.values()):
         short = problem.delay_cdf(arm, g) < 1.0 - g**-exponent - 1e-12
@@ -139,7 +139,7 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of Table 1: the setting, what was known, what the paper shows. None where the setting is another one."""
+    """A row of Table 1: the setting, the earlier bounds, the paper's. None where the setting does not apply."""
 
     setting: str
     previous: dict[str, float] | None
@@ -147,7 +147,7 @@ class TableRow:
 
 
 def table(problem: Problem, horizon: int) -> list[TableRow]:
-    """The paper's Table 1 with the numbers of a problem: constants and factors ln K left out on both sides.
+    """The paper's Table 1 evaluated on a problem, without constants and factors ln K.
 
     >>> from belated import Problem
     >>> from belated.delays import Fixed
@@ -177,9 +177,9 @@ def table(problem: Problem, horizon: int) -> list[TableRow]:
             }
             rows[1] = TableRow(rows[1].setting, previous, {"R_MAB + d": mab + delay})
         alphas = [law.alpha if isinstance(law, Pareto) and law.scale == 1.0 else None for law in problem.delays]
-        known = [alpha for alpha in alphas if alpha is not None]
-        if len(known) == problem.arms:
-            smallest = min(known)
+        exponents = [alpha for alpha in alphas if alpha is not None]
+        if len(exponents) == problem.arms:
+            smallest = min(exponents)
             previous = {"R_MAB + sum of (8/gap)^((1-alpha)/alpha)": manegueu(problem, horizon, smallest).value}
             rows[2] = TableRow(
                 rows[2].setting,
@@ -190,9 +190,9 @@ def table(problem: Problem, horizon: int) -> list[TableRow]:
                     else math.inf
                 },
             )
-        seen = [law.observed for law in problem.delays if isinstance(law, PacketLoss)]
-        if len(seen) == problem.arms:
-            p = min(seen)
+        rates = [law.observed for law in problem.delays if isinstance(law, PacketLoss)]
+        if len(rates) == problem.arms:
+            p = min(rates)
             rows[3] = TableRow(
                 rows[3].setting,
                 {"(1 - p) T": (1.0 - p) * horizon},
@@ -209,26 +209,26 @@ def table(problem: Problem, horizon: int) -> list[TableRow]:
 
 
 def _best_quantile(problem: Problem, mab: float) -> float:
-    """min over q of R_MAB / q + max of d_i(q), over the arms with a gap and one best arm; 0 where every arm is best."""
+    """min over q of R_MAB / q + max of d_i(q), over the arms with a gap and one best arm; 0 if every arm is best."""
     if mab == 0.0:
         return 0.0
     worse, best = _laws(problem)
 
     def with_best(law: DelayLaw) -> float:
-        common = common_share([*worse, law])
-        d = smallest_delay(lambda d: over(np.array([mab]), common(d)[:, None]), 1.0)
+        common = common_cdf([*worse, law])
+        d = minimise_delay(lambda d: sum_of_ratios(np.array([mab]), common(d)[:, None]), 1.0)
         return math.inf if math.isinf(d) else mab / float(common(np.array([d]))[0]) + d
 
     return min(map(with_best, best))
 
 
 def _laws(problem: Problem) -> tuple[list[DelayLaw], list[DelayLaw]]:
-    """The different delay laws of the arms with a gap, and of the best arms."""
+    """The distinct delay laws of the suboptimal arms, and of the best arms."""
     pairs = [(problem.delay_law(arm), bool(problem.gaps[arm] > ROUNDED_GAP)) for arm in range(problem.arms)]
     return list({law: 0 for law, worse in pairs if worse}), list({law: 0 for law, worse in pairs if not worse})
 
 
 def _fixed(problem: Problem) -> float | None:
-    """The one fixed delay of all arms, if that is what they have."""
+    """The fixed delay that all arms share; None if they do not."""
     delays = {law.rounds if isinstance(law, Fixed) else None for law in problem.delays}
     return delays.pop() if len(delays) == 1 else None

@@ -1,4 +1,4 @@
-"""The paper's lower bounds (Theorems 1, 4 and 6) and the instances that prove them, ready to simulate."""
+"""The paper's lower bounds (Theorems 1, 4 and 6) and the instances that prove them, as problems to simulate."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def ucb_hard_instance(K: int, delay: int, *, epsilon: float = 0.0) -> Problem:  
     """Theorem 1: under a fixed delay d >= K, UCB's regret on this problem is of the order K d.
 
     The last arm has mean 1, the others 1/2. In the first round over the arms about half of the others give 1 and tie
-    with the best arm's index; each of them is then pulled for d rounds, one after the other, before its second answer
+    with the best arm's index; each of them is then pulled for d rounds, one after the other, before its second feedback
     lowers it. The best arm comes last in the order that breaks ties (the paper asks for the second half), so all of
     them come before it.
 
     ``epsilon`` > 0 gives the variant of the paper's remark: the rewards of all arms but the first are multiplied by 1 -
-    epsilon, so that the first arm stays ahead until its second answer whatever the rule for ties.
+    epsilon, so that the first arm stays ahead until its second feedback, however ties are broken.
 
     >>> problem = ucb_hard_instance(4, 100)
     >>> problem.means.tolist(), problem.delays[0]
@@ -64,8 +64,8 @@ def ucb_hard_instance(K: int, delay: int, *, epsilon: float = 0.0) -> Problem:  
 def lower_bound_independent(
     gaps: Sequence[float], q: float, delay: int, horizon: int, alpha: float, *, constant: float = 1.0
 ) -> Bound:
-    """Theorem 4: what no algorithm with regret at most ``constant`` T^``alpha`` on every instance can beat on
-    :func:`independent_hard_instance`, with its arms in the worst order.
+    """Theorem 4: a lower bound for every algorithm whose regret is at most ``constant`` T^``alpha`` on every instance,
+    on :func:`independent_hard_instance` with its arms in the worst order.
 
     Without delays such an algorithm pulls every arm often (the appendix's Lemma); by the :func:`reduction` a share q of
     feedback costs a factor 1 / q. ``forms["proven"]`` is what this gives, for every T,
@@ -137,8 +137,8 @@ def independent_hard_instance(
     """Theorem 4's instance: Bernoulli arms with means 1/2 - gap; feedback after ``delay`` rounds with probability
     ``q``, else never.
 
-    The theorem speaks of the worst order of the gaps. With ``rng`` the order is drawn; :func:`independent_hard_family`
-    draws it anew for each run of a simulation, and the average over the orders is what no algorithm can beat.
+    The theorem is about the worst order of the gaps. With ``rng`` the order is drawn; :func:`independent_hard_family`
+    draws it for each run of a simulation, and the bound holds for the average over the orders.
 
     >>> problem = independent_hard_instance([0.0, 0.25], q=0.5, delay=400)
     >>> problem.means.tolist(), problem.delay_quantile(0, 0.5), problem.delay_quantile(0, 0.51)
@@ -158,7 +158,7 @@ def independent_hard_instance(
 
 def independent_hard_family(gaps: Sequence[float], q: float, delay: int) -> Family:
     """:func:`independent_hard_instance` with the order of its arms drawn for each run."""
-    independent_hard_instance(gaps, q, delay)  # errors come at once
+    independent_hard_instance(gaps, q, delay)  # fail early
 
     def family(rng: np.random.Generator) -> Problem:
         return independent_hard_instance(gaps, q, delay, rng=rng)
@@ -196,7 +196,7 @@ def lower_bound_dependent(
     if size > 0.25:
         raise InvalidParameter(
             f"{where}: gap is {gap} and alpha is given; the lemma behind the second part is for gaps up to 1/4. "
-            "Leave out alpha for the first part alone."
+            "Leave out alpha for the first part only."
         )
     exponent = _checked(_EXPONENT, where, "alpha", alpha)
     c = _checked(_CONSTANT, where, "constant", constant)
@@ -212,7 +212,7 @@ def dependent_hard_pair(gap: float, delay: int) -> tuple[Problem, Problem]:
 
     Arm 0 has mean 1/2 in both. Arm 1 has mean 1/2 - gap in I1 and 1/2 + gap in I2. Feedback comes at once or after
     ``delay`` rounds. In I1 a failure of arm 1 is late with probability 4 gap / (1 + 2 gap), in I2 a success is: so in
-    both an answer comes at once with probability 1 - 2 gap, and is then 0 or 1 with probability 1/2 each.
+    both the feedback comes at once with probability 1 - 2 gap, and is then 0 or 1 with probability 1/2 each.
 
     Arm 0 is late with probability 2 gap, whatever its reward. The paper's text has 1 - 2 gap there; but its proof needs
     that "both arms in both instances have the same probability (2 gap) to be delayed", and so does its footnote. By the

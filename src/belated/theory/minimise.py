@@ -1,17 +1,18 @@
-"""The exact minimum over quantiles.
+"""Exact minimisation over quantiles.
 
-Every bound of the paper with free quantiles is a sum of terms A / q and a multiple of delays d(q). Two remarks make its
-minimum a search over whole numbers. First, d(q) <= d holds exactly if q <= F(d), where F is the distribution function:
-among all q with d(q) <= d the largest, F(d), is the best, since A / q falls in q. So quantiles may be replaced by whole
-delays d, and q by F(d); only the jumps of F matter, as between two of them F(d) stays and d grows. Second, once the
-largest of several weighted delays is fixed, each arm may take the longest delay that fits below it: its q grows and the
-maximum does not. What is left is one number (the maximum), or two where the best arm's delay enters as well.
+Every bound of the paper with free quantiles is a sum of terms A / q and a multiple of delays d(q). Two remarks turn its
+minimisation into a search over whole numbers. First, d(q) <= d holds exactly if q <= F(d), where F is the distribution
+function: among all q with d(q) <= d the largest, F(d), is the best, since A / q falls in q. So quantiles may be
+replaced by whole delays d, and q by F(d); only the jumps of F matter, as between two of them F(d) stays and d grows.
+Second, once the largest of several weighted delays is fixed, each arm may take the longest delay that fits below it:
+its q grows and the maximum does not. What is left is one number (the maximum), or two where the best arm's delay enters
+as well.
 
 In these numbers the learning terms only fall and the waiting term only grows. So on an interval (a box) no value is
 below "learning at the upper end plus waiting at the lower end", and whole intervals are ruled out by one comparison
 with the best value found. What remains is split until the learning terms no longer change within it; its lower end is
-then the best of it. This is branch and bound: nothing is left to a grid, and the result is the minimum up to rounding
-(:func:`smallest_pair` names the one exception).
+then the best of it. This is branch and bound: there is no grid, and the result is the minimum up to rounding
+(:func:`minimise_pair` names the one exception).
 """
 
 from __future__ import annotations
@@ -23,19 +24,18 @@ import numpy.typing as npt
 
 from belated.delays._base import DelayLaw
 from belated.delays.fixed import Fixed
-
-Array = npt.NDArray[np.float64]
+from belated.theory.bound import Array
 
 ROUNDING = 1e-13
-"""Relative difference of two values that are taken for one."""
+"""Relative difference below which two values count as equal."""
 SPLIT = 8
-"""Into how many parts an interval is split."""
+"""The number of parts that an interval is split into."""
 PATIENCE = 3_000_000
-"""Shares that are computed before the search for a pair settles for less than rounding; see :func:`smallest_pair`."""
+"""Evaluations of the cdf after which the search for a pair relaxes its tolerance; see :func:`minimise_pair`."""
 
 
-class Shares:
-    """P(D_i <= d) of several arms at once; arms with equal laws are asked together."""
+class DelayCdfs:
+    """P(D_i <= d) of several arms at once; equal laws are evaluated once."""
 
     def __init__(self, laws: Sequence[DelayLaw]) -> None:
         self.laws = tuple(laws)
@@ -54,20 +54,18 @@ class Shares:
 
     def shortest(self, delays: Array) -> Array:
         """The smallest delays with the same shares: the jumps of F_i at which the shares are reached."""
-        aim = self(delays)
+        target = self(delays)
         low, high = np.full(delays.shape, -1.0), np.asarray(delays, np.float64)
         while True:
             middle = np.floor((low + high) / 2.0)
-            if not np.any(
-                (low < middle) & (middle < high)
-            ):  # beyond 2^53 neighbouring numbers are further apart than 1
+            if not np.any((low < middle) & (middle < high)):  # beyond 2^53 neighbouring floats differ by more than 1
                 break
-            enough = self(middle) >= aim
+            enough = self(middle) >= target
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         return high
 
 
-def common_share(laws: Sequence[DelayLaw]) -> Callable[[Array], Array]:
+def common_cdf(laws: Sequence[DelayLaw]) -> Callable[[Array], Array]:
     """d -> the smallest of the laws' P(D <= d): the largest q that all of them reach by d."""
     different = list(dict.fromkeys(laws))
 
@@ -77,18 +75,17 @@ def common_share(laws: Sequence[DelayLaw]) -> Callable[[Array], Array]:
     return share
 
 
-def over(weights: Array, shares: Array) -> Array:
+def sum_of_ratios(weights: Array, shares: Array) -> Array:
     """Sum of weights / shares over the last axis; infinite where a share is 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         parts = np.where(shares > 0.0, weights / shares, np.inf)
     return np.asarray(parts.sum(axis=-1))
 
 
-def smallest_delay(learning: Callable[[Array], Array], slope: float) -> float:
-    """The whole number d >= 0 at which learning(d) + slope d is smallest, the first of equals; infinite if it never is
-    finite.
+def minimise_delay(learning: Callable[[Array], Array], slope: float) -> float:
+    """The smallest whole number d >= 0 that minimises learning(d) + slope d; infinite if the sum is never finite.
 
-    ``learning`` falls with d; it is given an array and returns one.
+    ``learning`` is a decreasing function, applied to arrays.
     """
     top = _where_finite(learning)
     if top is None:
@@ -100,101 +97,99 @@ def smallest_delay(learning: Callable[[Array], Array], slope: float) -> float:
     while low.size:
         cuts = np.unique(np.floor(low[:, None] + (high - low)[:, None] * np.arange(1, SPLIT) / SPLIT))
         points, first = np.unique(np.concatenate([low, high, cuts]), return_index=True)
-        known = np.concatenate([at_low, at_high, learning(cuts)])[first]
-        totals = known + slope * points
+        values_at = np.concatenate([at_low, at_high, learning(cuts)])[first]
+        totals = values_at + slope * points
         if totals.min() < best:
             best, place = float(totals.min()), float(points[int(totals.argmin())])
         open_ = _open_intervals(low, high, points)
         a, b = points[:-1][open_], points[1:][open_]
-        at_a, at_b = known[:-1][open_], known[1:][open_]
+        at_a, at_b = values_at[:-1][open_], values_at[1:][open_]
         keep = (at_b + slope * a < best * (1.0 - ROUNDING)) & (b - a > 1.0) & (at_b < at_a)
         low, high, at_low, at_high = a[keep], b[keep], at_a[keep], at_b[keep]
     return place
 
 
 def _open_intervals(low: Array, high: Array, points: Array) -> npt.NDArray[np.bool_]:
-    """Which gaps between neighbouring points lie within one of the intervals, which are apart and ascending."""
+    """Which gaps between neighbouring points lie within one of the intervals, which are disjoint and ascending."""
     place = np.searchsorted(low, points[:-1], side="right") - 1
     return (place >= 0) & (points[1:] <= high[np.maximum(place, 0)])
 
 
 def _where_finite(learning: Callable[[Array], Array]) -> float | None:
-    """Some d at which learning(d) is finite, if there is one."""
+    """A d at which learning(d) is finite; None if there is none."""
     for d in (0.0, *(2.0**k for k in range(1000))):
         if np.isfinite(learning(np.array([d]))[0]):
             return d
     return None
 
 
-def alike(laws: Sequence[DelayLaw], gaps: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(a representative of each kind, the kind of each arm): arms with the same law and gap have the same best
-    delay."""
-    kinds: dict[tuple[DelayLaw, float], int] = {}
-    kind = np.array([kinds.setdefault(pair, len(kinds)) for pair in zip(laws, gaps.tolist(), strict=True)])
-    return np.array([int(np.argmax(kind == number)) for number in range(len(kinds))]), kind
+def group_arms(laws: Sequence[DelayLaw], gaps: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(the first arm of each group, the group of each arm): arms with equal law and gap share the best delay."""
+    numbers: dict[tuple[DelayLaw, float], int] = {}
+    group = np.array([numbers.setdefault(pair, len(numbers)) for pair in zip(laws, gaps.tolist(), strict=True)])
+    return np.array([int(np.argmax(group == number)) for number in range(len(numbers))]), group
 
 
-def together(kind: npt.NDArray[np.int64], weights: Array) -> Array:
-    """The sum of the weights of each kind."""
-    return np.asarray(np.bincount(kind, weights), np.float64)
+def sum_by_group(group: npt.NDArray[np.int64], weights: Array) -> Array:
+    """The sum of the weights of each group."""
+    return np.asarray(np.bincount(group, weights), np.float64)
 
 
-def smallest_largest(shares: Shares, weights: Array, scale: Array, slope: float) -> Array | None:
-    """The delays d that make sum of weights_i / F_i(d_i) + slope max d_i scale_i smallest; None if nothing makes it
-    finite."""
+def minimise_largest(cdfs: DelayCdfs, weights: Array, scale: Array, slope: float) -> Array | None:
+    """The delays d that minimise sum of weights_i / F_i(d_i) + slope max d_i scale_i; None if it is never finite."""
     if slope == 0.0:  # ln T = 0: there is nothing to learn in one round, and no reason to wait
-        first = [law.quantile(np.nextafter(0.0, 1.0)) for law in shares.laws]
+        first = [law.quantile(np.nextafter(0.0, 1.0)) for law in cdfs.laws]
         return np.array(first) if np.all(np.isfinite(first)) else None
-    found = smallest_pair(shares, weights, scale, Fixed(0), 0.0, slope)
-    return None if found is None else found[1]
+    minimum = minimise_pair(cdfs, weights, scale, Fixed(0), 0.0, slope)
+    return None if minimum is None else minimum[1]
 
 
-def smallest_pair(
-    shares: Shares, weights: Array, scale: Array, best: DelayLaw, best_weight: float, slope: float
+def minimise_pair(
+    cdfs: DelayCdfs, weights: Array, scale: Array, best: DelayLaw, best_weight: float, slope: float
 ) -> tuple[float, Array] | None:
-    """(x, d): the best arm's delay and the others', that make
+    """(x, d): the delay of the best arm and those of the others that minimise
 
         sum of weights_i / F_i(d_i) + best_weight / F(x) + slope max (d_i + x) scale_i
 
-    smallest; None if nothing makes it finite. The search is over x and the maximum M: for both given, d_i is the
-    largest whole number with (d_i + x) scale_i <= M. Where smooth laws with astronomic delays make the sum so flat that
-    rounding is out of reach, the search settles for a relative difference that grows, and then looks around the
-    place that it found.
+    None if it is never finite. The search is over x and the maximum M: given both, d_i is the largest whole number with
+    (d_i + x) scale_i <= M. Where smooth laws with astronomic delays make the sum so flat that rounding is out of reach,
+    the tolerance grows, and the search ends with a local one around the best point.
     """
-    own = Shares([best])
+    best_cdf = DelayCdfs([best])
 
     def fitting(x: Array, m: Array) -> Array:
         return np.floor(m[..., None] / scale * (1.0 + 1e-14) + 1e-9 - x[..., None])
 
-    def learning(x: Array, m: Array, x_own: Array) -> Array:
-        return over(weights, shares(fitting(x, m))) + over(np.array([best_weight]), own(x_own[..., None]))
+    def learning(x: Array, m: Array, x_best: Array) -> Array:
+        others = sum_of_ratios(weights, cdfs(fitting(x, m)))
+        return others + sum_of_ratios(np.array([best_weight]), best_cdf(x_best[..., None]))
 
     def start() -> tuple[float, float, float] | None:
         grid = np.concatenate([[0.0], 4.0 ** np.arange(0.0, 500.0)])
-        x_ends = grid[np.isfinite(over(np.array([1.0]), own(grid[:, None])))]
-        found = None
+        x_ends = grid[np.isfinite(sum_of_ratios(np.array([1.0]), best_cdf(grid[:, None])))]
+        best_start = None
         for x in x_ends[:16]:
             for steps in (grid[:33], grid[33:]):  # up to 2^62, and beyond if need be
                 m = (x + steps) * scale.max()
                 values = learning(np.full(m.shape, x), m, np.full(m.shape, x)) + slope * m
                 place = int(values.argmin())
-                if np.isfinite(values[place]) and (found is None or values[place] < found[0]):
-                    found = float(values[place]), float(x), float(m[place])
-                if found is not None:
+                if np.isfinite(values[place]) and (best_start is None or values[place] < best_start[0]):
+                    best_start = float(values[place]), float(x), float(m[place])
+                if best_start is not None:
                     break
-        return found
+        return best_start
 
-    begun = start()
-    if begun is None:
+    first = start()
+    if first is None:
         return None
-    value, x_best, m_best = begun
+    value, x_best, m_best = first
     m_top = value / slope
     boxes = np.array([[0.0, np.floor(m_top / scale.max()), 0.0, m_top]])
-    close = ROUNDING
-    looked = 0
+    tolerance = ROUNDING
+    evaluations = 0
     while boxes.size:
-        looked += 3 * len(boxes) * weights.size
-        close = close * 30.0 if looked > PATIENCE else close
+        evaluations += 3 * len(boxes) * weights.size
+        tolerance = tolerance * 30.0 if evaluations > PATIENCE else tolerance
         x1, x2, m1, m2 = boxes.T
         ahead = learning(x1, m2, x2)
         behind = learning(x1, m1, x1)
@@ -202,20 +197,18 @@ def smallest_pair(
             place = int(totals.argmin())
             if totals[place] < value:
                 value, x_best, m_best = float(totals[place]), float(x[place]), float(m[place])
-        keep = (ahead + slope * m1 < value * (1.0 - close)) & (ahead < behind) & (m2 - m1 > ROUNDING * m2)
-        boxes = _split(boxes[keep], own)
-    if close > ROUNDING:
-        x_best, m_best = _polished(
-            lambda x, m: learning(x, m, x) + slope * m, x_best, m_best, float(scale.max()), value
-        )
+        keep = (ahead + slope * m1 < value * (1.0 - tolerance)) & (ahead < behind) & (m2 - m1 > ROUNDING * m2)
+        boxes = _split(boxes[keep], best_cdf)
+    if tolerance > ROUNDING:
+        x_best, m_best = _refine(lambda x, m: learning(x, m, x) + slope * m, x_best, m_best, float(scale.max()), value)
     d = fitting(np.array(x_best), np.array(m_best))
-    return float(own.shortest(np.array([x_best]))[0]), shares.shortest(d)
+    return float(best_cdf.shortest(np.array([x_best]))[0]), cdfs.shortest(d)
 
 
-def _polished(
+def _refine(
     total: Callable[[Array, Array], Array], x: float, m: float, unit: float, value: float
 ) -> tuple[float, float]:
-    """The best of a neighbourhood that shrinks around (x, m)."""
+    """Search a shrinking neighbourhood of (x, m)."""
     step = 0.1
     while step * max(x, m / unit) >= 1.0:
         shifts = step * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
@@ -229,10 +222,10 @@ def _polished(
     return x, m
 
 
-def _split(boxes: Array, own: Shares) -> Array:
-    """Each box in two: across the best arm's delay where that changes its share, and across the maximum."""
+def _split(boxes: Array, best_cdf: DelayCdfs) -> Array:
+    """Halve each box: in the maximum, and in the best arm's delay where its share changes."""
     x1, x2, m1, m2 = boxes.T
-    flat = own(x1[:, None])[:, 0] >= own(x2[:, None])[:, 0]
+    flat = best_cdf(x1[:, None])[:, 0] >= best_cdf(x2[:, None])[:, 0]
     x2 = np.where(flat, x1, x2)
     middle = np.floor((x1 + x2) / 2.0)
     half = (m1 + m2) / 2.0

@@ -10,42 +10,42 @@ import numpy as np
 
 from belated.problem import Problem
 from belated.theory.bound import (
-    EQUAL,
-    ROUNDED_GAP,
     Bound,
     check_horizon,
     check_independent,
     check_problem,
+    in_arm_order,
     number,
     quantile,
+    split_arms,
+    zero_bound,
 )
 from belated.theory.minimise import (
-    Array,
-    Shares,
-    alike,
-    common_share,
-    over,
-    smallest_delay,
-    smallest_largest,
-    smallest_pair,
-    together,
+    DelayCdfs,
+    common_cdf,
+    group_arms,
+    minimise_delay,
+    minimise_largest,
+    minimise_pair,
+    sum_by_group,
+    sum_of_ratios,
 )
 
 
 def successive_elimination(problem: Problem, horizon: int) -> Bound:
     """Theorem 2: the regret of SE with c = ln T under delays that do not depend on the reward.
 
-    With a quantile q_i for each arm, whichever are best,
+    With the best choice of a quantile q_i for each arm,
 
         R_T <= sum over i != i* of (40 ln T / gap_i) (1/q_i + 1/q_i*)
                + ln K max over i != i* of (d_i(q_i) + d_i*(q_i*)) gap_i,
 
-    and with one quantile q for all,
+    and with the best single quantile q,
 
         R_T <= sum over i != i* of 325 ln T / (q gap_i) + 4 max over i of d_i(q).
 
-    Both are in ``forms``; the bound is the smaller. Arms with gap 0 add nothing: their pulls cost nothing, and the
-    proof compares an arm with i* alone. Where several arms are best, i* is the one with the smaller bound.
+    Both are in ``forms``; the bound is the smaller one. Arms with gap 0 add nothing: their pulls cost nothing, and the
+    proof compares each arm only with i*. Where several arms are best, i* is the one with the smaller bound.
 
     >>> from belated import Problem
     >>> from belated.delays import Fixed
@@ -56,34 +56,39 @@ def successive_elimination(problem: Problem, horizon: int) -> Bound:
     """
     check_independent(check_problem(problem), "successive_elimination (Theorem 2)")
     log_t = math.log(check_horizon(horizon))
-    worse, best = parted(problem)
-    if not worse:
-        return nothing("SE", "Theorem 2")
+    suboptimal, best = split_arms(problem)
+    if not suboptimal:
+        return zero_bound("SE", "Theorem 2")
     stars = list({problem.delay_law(star): star for star in reversed(best)}.values())  # one for each law
     forms = {
-        "per arm": min((_per_arm(problem, worse, star, log_t) for star in stars), key=lambda bound: bound.value),
-        "single": min((_single(problem, worse, star, log_t) for star in stars), key=lambda bound: bound.value),
+        "per arm": min((_per_arm(problem, suboptimal, star, log_t) for star in stars), key=lambda bound: bound.value),
+        "single": min((_single(problem, suboptimal, star, log_t) for star in stars), key=lambda bound: bound.value),
     }
     return replace(min(forms.values(), key=lambda bound: bound.value), forms=forms)
 
 
-def _per_arm(problem: Problem, worse: list[int], star: int, log_t: float) -> Bound:
-    gaps = problem.gaps[worse]
+def _per_arm(problem: Problem, suboptimal: list[int], star: int, log_t: float) -> Bound:
+    gaps = problem.gaps[suboptimal]
     weights = 40.0 * log_t / gaps
-    laws = [problem.delay_law(arm) for arm in worse]
-    shares = Shares(laws)
+    laws = [problem.delay_law(arm) for arm in suboptimal]
+    cdfs = DelayCdfs(laws)
     law = problem.delay_law(star)
     log_k = math.log(problem.arms)
-    of, kind = alike(laws, gaps)
-    found = smallest_pair(
-        Shares([laws[arm] for arm in of]), together(kind, weights), gaps[of], law, float(weights.sum()), log_k
+    first, group = group_arms(laws, gaps)
+    minimum = minimise_pair(
+        DelayCdfs([laws[arm] for arm in first]),
+        sum_by_group(group, weights),
+        gaps[first],
+        law,
+        float(weights.sum()),
+        log_k,
     )
     source = "Theorem 2, a quantile for each arm"
-    if found is None:
+    if minimum is None:
         return _unbounded("SE", source, ("learning",))
-    d_star, d = found[0], found[1][kind]
+    d_star, d = minimum[0], minimum[1][group]
     q_star = float(law.cdf(d_star))
-    q = shares(d)
+    q = cdfs(d)
     learning = float((weights * (1.0 / q + 1.0 / q_star)).sum())
     waiting = log_k * float(((d + d_star) * gaps).max())
     return Bound(
@@ -91,7 +96,7 @@ def _per_arm(problem: Problem, worse: list[int], star: int, log_t: float) -> Bou
         source,
         learning + waiting,
         {"learning": learning, "waiting": waiting},
-        *placed(problem.arms, worse, q, d, {star: (q_star, d_star)}),
+        *in_arm_order(problem.arms, suboptimal, q, d, {star: (q_star, d_star)}),
         statement=(
             f"R <= sum of 40 ln T / gap (1/q_i + 1/q_best) + ln K max (d_i(q_i) + d_best(q_best)) gap = "
             f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with q_best = {q_star:.4g} "
@@ -100,10 +105,10 @@ def _per_arm(problem: Problem, worse: list[int], star: int, log_t: float) -> Bou
     )
 
 
-def _single(problem: Problem, worse: list[int], star: int, log_t: float) -> Bound:
-    common = common_share([problem.delay_law(arm) for arm in (*worse, star)])
-    weight = float((325.0 * log_t / problem.gaps[worse]).sum())
-    d = smallest_delay(lambda d: over(np.array([weight]), common(d)[:, None]), 4.0)
+def _single(problem: Problem, suboptimal: list[int], star: int, log_t: float) -> Bound:
+    common = common_cdf([problem.delay_law(arm) for arm in (*suboptimal, star)])
+    weight = float((325.0 * log_t / problem.gaps[suboptimal]).sum())
+    d = minimise_delay(lambda d: sum_of_ratios(np.array([weight]), common(d)[:, None]), 4.0)
     source = "Theorem 2, one quantile for all"
     if math.isinf(d):
         return _unbounded("SE", source, ("learning",))
@@ -126,10 +131,10 @@ def phased_elimination(problem: Problem, horizon: int) -> Bound:
 
         R_T <= sum over i != i* of 290 ln T / (q_i gap_i) + ln T ln K max over i != i* of d_i(q_i) gap_i,
 
-    whichever quantiles are best. The best arm's delay does not occur.
+    with the best choice of the quantiles. The best arm's delay does not appear.
 
-    The last line of the paper's proof has ln T (ln K + 1) in place of ln T ln K: near the end of a phase one arm may be
-    swept alone. ``forms["proof"]`` is the bound with that factor.
+    The last line of the paper's proof has ln T (ln K + 1) in place of ln T ln K: near the end of a phase a sweep
+    may consist of one arm. ``forms["proof"]`` is the bound with that factor.
 
     >>> from belated import Problem
     >>> from belated.delays import Fixed, PacketLoss
@@ -140,33 +145,35 @@ def phased_elimination(problem: Problem, horizon: int) -> Bound:
     """
     check_independent(check_problem(problem), "phased_elimination (Theorem 3)")
     log_t = math.log(check_horizon(horizon))
-    worse, _ = parted(problem)
-    if not worse:
-        return nothing("PSE", "Theorem 3")
+    suboptimal, _ = split_arms(problem)
+    if not suboptimal:
+        return zero_bound("PSE", "Theorem 3")
     log_k = math.log(problem.arms)
-    theorem = _phased(problem, worse, log_t, log_t * log_k, "Theorem 3", "ln T ln K")
-    proof = _phased(problem, worse, log_t, log_t * (log_k + 1.0), "Theorem 3, its proof", "ln T (ln K + 1)")
+    theorem = _phased(problem, suboptimal, log_t, log_t * log_k, "Theorem 3", "ln T ln K")
+    proof = _phased(problem, suboptimal, log_t, log_t * (log_k + 1.0), "Theorem 3, its proof", "ln T (ln K + 1)")
     return replace(theorem, forms={"theorem": theorem, "proof": proof})
 
 
-def _phased(problem: Problem, worse: list[int], log_t: float, slope: float, source: str, factor: str) -> Bound:
-    gaps = problem.gaps[worse]
+def _phased(problem: Problem, suboptimal: list[int], log_t: float, slope: float, source: str, factor: str) -> Bound:
+    gaps = problem.gaps[suboptimal]
     weights = 290.0 * log_t / gaps
-    laws = [problem.delay_law(arm) for arm in worse]
-    shares = Shares(laws)
-    of, kind = alike(laws, gaps)
-    found = smallest_largest(Shares([laws[arm] for arm in of]), together(kind, weights), gaps[of], slope)
-    if found is None:
+    laws = [problem.delay_law(arm) for arm in suboptimal]
+    cdfs = DelayCdfs(laws)
+    first, group = group_arms(laws, gaps)
+    minimum = minimise_largest(
+        DelayCdfs([laws[arm] for arm in first]), sum_by_group(group, weights), gaps[first], slope
+    )
+    if minimum is None:
         return _unbounded("PSE", source, ("learning",))
-    d = found[kind]
-    q = shares(d)
+    d = minimum[group]
+    q = cdfs(d)
     learning, waiting = float((weights / q).sum()), slope * float((d * gaps).max())
     return Bound(
         "PSE",
         source,
         learning + waiting,
         {"learning": learning, "waiting": waiting},
-        *placed(problem.arms, worse, q, d, {}),
+        *in_arm_order(problem.arms, suboptimal, q, d, {}),
         statement=(
             f"R <= sum of 290 ln T / (q_i gap) + {factor} max d_i(q_i) gap = {number(learning)} + {number(waiting)} = "
             f"{number(learning + waiting)}, with q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
@@ -179,9 +186,9 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
 
         R_T <= sum over i != i* of 1166 ln T / gap_i + 4 ln K (max over i != i* of d_i(q_i) + d_i*(q_i*))
 
-    with q_i = 1 - gap_i / 4 and q_i* = 1 - (smallest gap) / 4, of the marginal laws. Nothing can be chosen, so an arm
-    that loses more than a quarter of its gap makes the bound infinite. Of several best arms i* is the one whose delay
-    is shorter.
+    with q_i = 1 - gap_i / 4 and q_i* = 1 - (smallest gap) / 4, of the marginal laws. There is no quantile to
+    choose, so an arm that loses more than a quarter of its gap makes the bound infinite. Of several best arms, i* is
+    the one with the shorter delay.
 
     >>> from belated import Problem
     >>> from belated.delays import ByReward, Fixed
@@ -192,13 +199,13 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
     """
     check_problem(problem)
     log_t = math.log(check_horizon(horizon))
-    worse, best = parted(problem)
-    if not worse:
-        return nothing("OPSE", "Theorem 5")
-    gaps = problem.gaps[worse]
+    suboptimal, best = split_arms(problem)
+    if not suboptimal:
+        return zero_bound("OPSE", "Theorem 5")
+    gaps = problem.gaps[suboptimal]
     q = 1.0 - gaps / 4.0
     q_star = 1.0 - float(gaps.min()) / 4.0
-    d = np.array([quantile(problem, arm, level) for arm, level in zip(worse, q, strict=True)])
+    d = np.array([quantile(problem, arm, level) for arm, level in zip(suboptimal, q, strict=True)])
     star = min(best, key=lambda arm: quantile(problem, arm, q_star))
     d_star = quantile(problem, star, q_star)
     learning = float((1166.0 * log_t / gaps).sum())
@@ -208,7 +215,7 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
         "Theorem 5",
         learning + waiting,
         {"learning": learning, "waiting": waiting},
-        *placed(problem.arms, worse, q, d, {star: (q_star, d_star)}),
+        *in_arm_order(problem.arms, suboptimal, q, d, {star: (q_star, d_star)}),
         statement=(
             f"R <= sum of 1166 ln T / gap + 4 ln K (max d_i(1 - gap_i/4) + d_best(1 - gap_min/4)) = "
             f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with the longest d_i = "
@@ -223,8 +230,8 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
 
         sum over i != i* of ln T / gap_i + sum over i != i* of d_i(1 - gap_i / 4).
 
-    The paper gives it up to a constant, in the equation after Theorem 5. The constant is taken to be 1 here, so this is
-    the order of a bound and not a bound.
+    The paper gives it up to a constant, in the equation after Theorem 5. The constant is 1 here, so this is the
+    order of a bound, not a bound.
 
     >>> from belated import Problem
     >>> from belated.delays import Fixed
@@ -234,19 +241,19 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
     """
     check_problem(problem)
     log_t = math.log(check_horizon(horizon))
-    worse, _ = parted(problem)
-    if not worse:
-        return nothing("Optimistic-UCB", "equation after Theorem 5, constant 1")
-    gaps = problem.gaps[worse]
+    suboptimal, _ = split_arms(problem)
+    if not suboptimal:
+        return zero_bound("Optimistic-UCB", "equation after Theorem 5, constant 1")
+    gaps = problem.gaps[suboptimal]
     q = 1.0 - gaps / 4.0
-    d = np.array([quantile(problem, arm, level) for arm, level in zip(worse, q, strict=True)])
+    d = np.array([quantile(problem, arm, level) for arm, level in zip(suboptimal, q, strict=True)])
     learning, waiting = float((log_t / gaps).sum()), float(d.sum())
     return Bound(
         "Optimistic-UCB",
         "equation after Theorem 5, constant 1",
         learning + waiting,
         {"learning": learning, "waiting": waiting},
-        *placed(problem.arms, worse, q, d, {}),
+        *in_arm_order(problem.arms, suboptimal, q, d, {}),
         order=True,
         statement=(
             f"R = O(sum of ln T / gap + sum of d_i(1 - gap_i/4)); with constant 1, which the paper does not give: "
@@ -255,32 +262,9 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
     )
 
 
-def parted(problem: Problem) -> tuple[list[int], list[int]]:
-    """(arms with a gap, best arms); a gap that is but a rounding error is none."""
-    worse = problem.gaps > ROUNDED_GAP
-    return [int(arm) for arm in np.flatnonzero(worse)], [int(arm) for arm in np.flatnonzero(~worse)]
-
-
-def nothing(name: str, source: str) -> Bound:
-    """Every arm is a best one: there is no regret."""
-    return Bound(name, source, 0.0, {"learning": 0.0, "waiting": 0.0}, statement=f"R = 0: {EQUAL}")
-
-
 def _unbounded(name: str, source: str, infinite: Sequence[str]) -> Bound:
-    """No quantile of some delay is finite."""
+    """The bound where some delay has no finite quantile."""
     terms = {term: math.inf if term in infinite else 0.0 for term in ("learning", "waiting")}
     return Bound(
         name, source, math.inf, terms, statement="nothing is guaranteed: some arm's feedback never comes at all"
     )
-
-
-def placed(
-    arms: int, worse: list[int], q: Array, d: Array, others: dict[int, tuple[float, float]]
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Quantiles and delays in the order of the arms; NaN for an arm that has none."""
-    quantiles, delays = [math.nan] * arms, [math.nan] * arms
-    for arm, level, delay in zip(worse, q.tolist(), d.tolist(), strict=True):
-        quantiles[arm], delays[arm] = level, delay
-    for arm, (level, delay) in others.items():
-        quantiles[arm], delays[arm] = level, delay
-    return tuple(quantiles), tuple(delays)

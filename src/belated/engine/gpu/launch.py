@@ -21,7 +21,7 @@ from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
 from belated.kernel.jit import SIMULATED
 from belated.policies._base.entry_points import code_folder, no_such_arm
-from belated.policies._base.policy import Policy
+from belated.policies._base.policy import Policy, encode_policy
 
 CHUNK_SHARE = 0.1
 """Of the memory that may be lent, how much the launches of a chunk may take; several chunks are on the device at a
@@ -95,7 +95,7 @@ def start(launch: Launch, room: Buffer) -> None:
 def call(launch: Launch, room: Buffer) -> None:
     """Launch the kernel."""
     numbers, kind = launch.numbers, launch.kind
-    policy = launch.policy.parameters(numbers.arms)._replace(table=())
+    policy = encode_policy(launch.policy, numbers.arms)._replace(table=())
     shared = bytes_of_thread(kind, numbers.arms) * THREADS if kind.shared else 0
     key = kind, type(launch.policy)
     try:

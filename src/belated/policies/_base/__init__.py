@@ -1,1 +1,1 @@
-"""The forms that a policy can have: a formula for a shared loop, or a loop of its own."""
+"""What policies are made of. :mod:`belated.policies` exports the part that is for users."""

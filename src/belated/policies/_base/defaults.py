@@ -1,7 +1,7 @@
-"""What is used where nobody says what: the one place of all defaults that choose a policy, and of what is said of them.
+"""The default policies, and the text that describes them.
 
 They follow the page "Which policy?" (docs/which-policy.md), which is made from the arena's results. Policies are
-imported when they are asked for, so that a help text may quote from here without the compiler."""
+imported when they are needed, so that a help text can quote from here without loading the compiler."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ if TYPE_CHECKING:
 CONFIDENCE = 1.0
 """c of all of them, as in the paper's experiments."""
 
-USUAL = (
+DEFAULT_POLICY = (
     "Pending-UCB with confidence 1, for delays that do not depend on the answer; if they may, name Prefix-UCB, with "
     "confidence 1, spread true (see which-policy in the documentation). With silence it is Prefix-UCB with confidence "
     "1 and spread, as failures are then known at the deadline and successes before."
 )
-"""The usual policy in words, for all who use the service."""
+"""The default policy in words, for users of the service."""
 
 
 def default_policy(silence: bool = False) -> Policy:
-    """The policy of an experiment, and of a bandit, for which none is given.
+    """The policy of an experiment, or a bandit, that names none.
 
-    PendingUCB has, over all rows of the arena, the smallest mean ratio to the best policy of the row. It is for
-    delays that do not depend on the answer; if they may, name
-    PrefixUCB(confidence=1.0, spread=True) (docs/which-policy.md).
+    PendingUCB has the smallest mean ratio to the best policy over all scenarios of the arena. It is for delays that do
+    not depend on the reward; if they may, use PrefixUCB(confidence=1.0, spread=True) (docs/which-policy.md).
 
-    With ``silence``, where no answer means one after a deadline, it is PrefixUCB with its pulls spread: nothing is lost
-    then, and delays depend on the answers.
+    With ``silence``, where no feedback until a deadline counts as a reward, it is PrefixUCB with ``spread``: nothing is
+    lost then, and delays depend on the rewards.
 
-    >>> usual_policy().describe()
+    >>> default_policy().describe()
     'Pending-UCB(confidence=1)'
-    >>> usual_policy(silence=True).describe()
+    >>> default_policy(silence=True).describe()
     'Prefix-UCB(confidence=1, spread)'
     """
     from belated.policies import PendingUCB, PrefixUCB
@@ -42,10 +41,10 @@ def default_policy(silence: bool = False) -> Policy:
 
 
 def default_policies() -> list[Policy]:
-    """The policies that a file compares which names none: what most people use, and what docs/which-policy.md advises
-    in its place.
+    """The policies that are compared where a file names none: the usual choices, and what docs/which-policy.md
+    recommends instead.
 
-    >>> [policy.describe() for policy in usual_policies()]
+    >>> [policy.describe() for policy in default_policies()]
     ['UCB(confidence=1)', 'Thompson', 'Prefix-UCB(confidence=1, spread)', 'Pending-UCB(confidence=1)']
     """
     from belated.policies import UCB, ThompsonSampling

@@ -1,11 +1,14 @@
 """Elimination policies: two bounds and a sweep rule.
 
 Sweep over the arms of the present phase, each once, in index order. After a sweep, drop from the phase the arms that
-have had enough; when none is left in it, eliminate every active arm whose upper bound is below the largest lower bound
-of an active arm, and begin the next phase with the arms that remain. When one arm remains, the rest of the run is
-known.
+are done with it; when none is left, eliminate every active arm whose upper bound is below the largest lower bound of an
+active arm, and begin the next phase with the arms that remain. When one arm remains, the rest of the run is known.
 
-The choices of a sweep are settled when it begins; so they are known before the answers that come meanwhile."""
+The choices of a sweep are fixed when it begins, before the feedback that arrives meanwhile.
+
+Bounds are computed when they are compared. Where the state has room for them (on a GPU, for a policy whose sweeps all
+end with an elimination) they are cached instead, and updated when an arm is pulled or has feedback, as an index is: the
+threads of a warp end their sweeps in different rounds, and would wait for each other's formulas."""
 
 from __future__ import annotations
 
@@ -14,26 +17,92 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from belated.kernel.jit import inline
+from belated.kernel.jit import inline, select_by_field, select_by_flag
 from belated.policies._base import interface
-from belated.policies._base.elimination_bounds import ONE, bounds_of, extremes, keep_bounds
 from belated.policies._base.policy import Policy, decides_as, ignores_pull_id
 from belated.policies._base.state import Shape, State, view
 
 GONE, DONE, CURSOR, PHASE = range(4)
-"""Registers: arms eliminated; arms of the phase that have had enough; place in the sweep; number of phases before this
-one. The second and the last are for phases of several sweeps; elsewhere a sweep goes over the active arms."""
+"""Registers: arms eliminated; arms done with the phase; position in the sweep; number of earlier phases. DONE and PHASE
+are for phases of several sweeps; otherwise a sweep goes over the active arms."""
+
+ONE = np.uint32(1)
+"""Arms are counted in unsigned integers, in loops without a range: half as much code on a GPU."""
+
+
+def _computed_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """(lower, upper) bound of an arm."""
+    arm_view = view(state, arm, now)
+    return interface.lower(policy, arm_view), interface.upper(policy, arm_view)
+
+
+def _cached_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    return state.floor[arm], state.score[arm]
+
+
+def _update_cache(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """Update the cached bounds of an arm, where bounds are cached."""
+    arm_view = view(state, arm, now)
+    state.floor[arm] = interface.lower(policy, arm_view)
+    state.score[arm] = interface.upper(policy, arm_view)
+
+
+def _no_cache(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    pass
+
+
+bounds_of = select_by_field("floor", _cached_bounds, _computed_bounds)
+update_bounds = select_by_field("floor", _update_cache, _no_cache)
+
+
+@inline
+def _extremes(policy: Any, state: State, active: Any, now: Any) -> Any:
+    """The largest lower and the smallest upper bound of the active arms."""
+    bar = -np.inf
+    lowest = np.inf
+    place = np.uint32(0)
+    while place < active:
+        low, high = bounds_of(policy, state, state.active[place], now)
+        bar = low if low > bar else bar
+        lowest = high if high < lowest else lowest
+        place += ONE
+    return bar, lowest
+
+
+def _extremes_by_keys(policy: Any, state: State, active: Any, now: Any) -> Any:
+    """``_extremes`` for bounds that are ordered by ``bound_keys`` where all arms have equally many pulls."""
+    largest = -np.inf
+    smallest = np.inf
+    leader = trailer = state.active[0]
+    pulls = state.pulls[leader]
+    differ = np.int64(0)
+    place = np.uint32(0)
+    while place < active:
+        arm = state.active[place]
+        low, high = interface.bound_keys(policy, view(state, arm, now))
+        leader = arm if low > largest else leader
+        largest = low if low > largest else largest
+        trailer = arm if high < smallest else trailer
+        smallest = high if high < smallest else smallest
+        differ |= state.pulls[arm] ^ pulls
+        place += ONE
+    if differ != 0:  # after corrections
+        return _extremes(policy, state, active, now)
+    return interface.lower(policy, view(state, leader, now)), interface.upper(policy, view(state, trailer, now))
+
+
+extremes = select_by_field("floor", _extremes, select_by_flag("has_bound_keys", _extremes_by_keys, _extremes))
 
 
 @inline
 def rest_of_sweep(policy: Any, state: State) -> Any:
-    """How many arms of the sweep are yet to be pulled."""
+    """How many arms of the sweep are still to be pulled."""
     return state.arms - state.register[DONE if interface.is_phased(policy) else GONE] - state.register[CURSOR]
 
 
 @inline
 def next_of_sweep(policy: Any, state: State) -> Any:
-    """The next arm of the sweep; it counts as pulled then."""
+    """Advance the sweep: the next arm to pull."""
     place = state.register[CURSOR]
     state.register[CURSOR] = place + 1
     return np.int64((state.sweep if interface.is_phased(policy) else state.active)[np.uint32(place)])
@@ -41,9 +110,9 @@ def next_of_sweep(policy: Any, state: State) -> Any:
 
 @inline
 def end_sweep(policy: Any, state: State, now: Any) -> None:
-    """Between two sweeps: eliminate and begin the next phase, unless arms of this one have not had enough."""
+    """Between two sweeps: eliminate and begin the next phase, unless arms need another sweep of this one."""
     if interface.is_phased(policy):
-        if _goes_on(policy, state, now):
+        if _phase_continues(policy, state, now):
             return
         state.register[PHASE] += 1
     kept = eliminate(policy, state, now)
@@ -57,8 +126,8 @@ def end_sweep(policy: Any, state: State, now: Any) -> None:
 
 
 @inline
-def _goes_on(policy: Any, state: State, now: Any) -> Any:
-    """Drop arms that had enough from the phase; whether some are left."""
+def _phase_continues(policy: Any, state: State, now: Any) -> Any:
+    """Drop the arms that are done from the phase; whether some are left."""
     swept = np.uint32(state.arms - state.register[DONE])
     phase = state.register[PHASE] + 1
     kept = np.uint32(0)
@@ -75,7 +144,7 @@ def _goes_on(policy: Any, state: State, now: Any) -> Any:
 
 @inline
 def eliminate(policy: Any, state: State, now: Any) -> Any:
-    """Remove the active arms whose upper bound is below the largest lower bound; how many remain."""
+    """Eliminate the active arms whose upper bound is below the largest lower bound; how many remain."""
     active = np.uint32(state.arms - state.register[GONE])
     bar, lowest = extremes(policy, state, active, now)
     if not lowest < bar:
@@ -85,7 +154,7 @@ def eliminate(policy: Any, state: State, now: Any) -> Any:
     while place < active:
         arm = state.active[place]
         low, high = bounds_of(policy, state, arm, now)
-        if high < bar and low < bar:  # bounds of different pulls may cross, and the largest lower one's arm stays
+        if high < bar and low < bar:  # bounds of different prefixes may cross; the arm with the largest lower one stays
             state.eliminated_at[arm] = now
         else:
             state.active[kept] = arm
@@ -94,30 +163,28 @@ def eliminate(policy: Any, state: State, now: Any) -> Any:
     return kept
 
 
-_OF_LEVEL_BOUNDS = ("sums", "bounds_at", "lower", "upper")
-"""What speaks of the same bounds if one class has all of it."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class EliminationPolicy(Policy):
-    """A policy that is two bounds, :meth:`lower` and :meth:`upper`, and a rule, :meth:`phase_done`, for
-    when an arm has had enough of a phase.
+    """A policy that sweeps over the active arms and eliminates those whose upper bound is below another's lower bound.
 
-    The bounds depend on what a pull or an answer of the arm changes, and on nothing else."""
+    Override :meth:`lower` and :meth:`upper`, and :meth:`phase_done` for phases of several sweeps. The bounds of an arm
+    may depend only on what a pull or feedback of that arm changes. A class that has ``bound_keys`` beside its bounds
+    has sweeps that end faster."""
 
     supports_retraction = True
     is_phased: ClassVar[bool] = False
-    """Whether a phase may have several sweeps: the policy has a rule of its own for when an arm has had
-    :meth:`phase_done`."""
-    is_level: ClassVar[bool] = False
-    """Whether the bounds of equally many pulls are in the order of ``sums``: the class with these has the bounds."""
+    """Derived: whether a phase may have several sweeps, as :meth:`phase_done` is overridden."""
+    has_bound_keys: ClassVar[bool] = False
+    """Derived: whether ``bound_keys`` are of the same class as the bounds that they order."""
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
+    @classmethod
+    def _derive_flags(cls) -> None:
+        super()._derive_flags()
         cls.is_phased = cls.phase_done is not EliminationPolicy.phase_done
         cls.sweeps = decides_as(cls, EliminationPolicy)
-        owners = {next((base for base in cls.__mro__ if name in vars(base)), None) for name in _OF_LEVEL_BOUNDS}
-        cls.is_level = len(owners) == 1
+        names = ("bound_keys", "lower", "upper")
+        owners = {next((base for base in cls.__mro__ if name in vars(base)), None) for name in names}
+        cls.has_bound_keys = len(owners) == 1
 
     @classmethod
     def shape(cls) -> Shape:
@@ -125,7 +192,7 @@ class EliminationPolicy(Policy):
 
     @staticmethod
     def phase_done(policy: Any, arm: Any, phase: Any) -> Any:
-        """Every sweep is a phase of its own."""
+        """Every sweep is a phase."""
         return True
 
     @staticmethod
@@ -144,13 +211,13 @@ class EliminationPolicy(Policy):
     @staticmethod
     def after_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
         if rank == 0 or interface.reads_pulls(policy):
-            keep_bounds(policy, state, arm, now)
+            update_bounds(policy, state, arm, now)
 
     @staticmethod
     @ignores_pull_id
     def after_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
-        keep_bounds(policy, state, arm, now)
+        update_bounds(policy, state, arm, now)
 
     @staticmethod
     def after_correction(policy: Any, state: State, arm: Any, now: Any) -> Any:
-        keep_bounds(policy, state, arm, now)
+        update_bounds(policy, state, arm, now)

@@ -18,7 +18,7 @@ from belated.kernel.compile import compile_for
 from belated.kernel.jit import cache_folder, entry, inline, policy_entry, private_entry, private_folder
 from belated.kernel.rng import run_key
 from belated.policies._base import interface
-from belated.policies._base.policy import Policy, is_built_in
+from belated.policies._base.policy import KERNEL_FLAGS, Policy, encode_policy, is_built_in
 from belated.policies._base.state import State, reset, view
 
 _one_at_a_time = threading.RLock()
@@ -48,7 +48,7 @@ def sources_of(policy: type[Policy]) -> tuple[set[str], set[str]]:
     of all functions that its own call, and the numbers that these see by a name. The file "" stands for code without a
     file and for values of which it cannot be told whether they changed."""
     files: set[str] = set()
-    values = {f"{name}={getattr(policy, name)!r}" for name in FACTS if hasattr(policy, name)}
+    values = {f"{name}={getattr(policy, name)!r}" for name in KERNEL_FLAGS if hasattr(policy, name)}
     todo: list[Any] = []
     for cls in policy.__mro__:
         if cls.__module__.split(".")[0] not in _KNOWN:
@@ -109,9 +109,6 @@ def _told(value: Any) -> str | None:
         return None if None in parts else f"({', '.join(map(str, parts))})"
     return repr(value) if value is None or isinstance(value, bool | int | float | str | bytes | np.generic) else None
 
-
-FACTS = ("is_trusted", "uses_pull_id", "accepts_dummy_feedback", "reads_pulls", "is_phased", "is_level", "sweeps")
-"""Attributes of a policy's class that are compiled in as constants."""
 
 _KNOWN = {"belated", "numba", "numpy", "math", "abc", "builtins", "typing", "dataclasses"}
 """Packages whose sources are known otherwise, or do not change."""
@@ -188,13 +185,13 @@ def bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
 
 def with_table(policy: Policy, arms: int, size: int) -> Any:
     """The policy's parameters with a table of its bonus for counts below ``size``."""
-    return policy.parameters(arms)._replace(table=_table(policy, arms, size))
+    return encode_policy(policy, arms)._replace(table=_table(policy, arms, size))
 
 
 @lru_cache(16)
 def _table(policy: Policy, arms: int, size: int) -> Any:
     table = np.zeros(size)
-    compute, parameters = entry_for(fill, type(policy)), policy.parameters(arms)
+    compute, parameters = entry_for(fill, type(policy)), encode_policy(policy, arms)
     compile_for(compute, parameters, table)
     compute(parameters, table)
     return table

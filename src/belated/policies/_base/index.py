@@ -1,8 +1,8 @@
 """Index policies: one formula; the arm with the largest index is pulled, ties go to the lowest number.
 
-The index of an arm changes only when the arm is pulled or answered, so it is cached. Few arms: the leader is remembered
-with a bar that no other arm's index is above, and is looked for only when its own index falls to the bar. Many arms: a
-winner tree, so that a round costs O(log K); the bar is then NaN, which no index is above or below."""
+The index of an arm changes only when the arm is pulled or has feedback, so it is cached. With few arms, the leader is
+kept with a bar that no other index exceeds, and searched for only when its own index falls to the bar. With many arms,
+a winner tree makes a round cost O(log K); the bar is then NaN, which compares as neither above nor below."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 
 from belated.kernel.jit import inline
 from belated.policies._base import interface
-from belated.policies._base.policy import Policy, decides_as, ignores_pull_id, is_built_in
+from belated.policies._base.policy import Policy, decides_as, ignores_pull_id
 from belated.policies._base.state import Arm, Shape, State, view
 
 TREE_FROM = 65
-"""From this many arms on a winner tree is faster than a scan."""
+"""From this number of arms on, a winner tree is faster than a scan."""
 
 LEADER = 0
 """The register that holds the arm with the largest index."""
@@ -30,33 +30,33 @@ def rescore(policy: Any, state: State, arm: Any, now: Any) -> None:
 
 
 @inline
-def forget(state: State, arm: Any) -> None:
-    """An arm is as if it had never been pulled."""
+def clear_score(state: State, arm: Any) -> None:
+    """Set the index of an arm that has no pulls (any more)."""
     set_score(state, arm, np.inf)
 
 
 @inline
 def set_score(state: State, arm: Any, score: Any) -> None:
-    """An arm has another index: see whether it takes or loses the lead."""
+    """Set the index of an arm, and change the leader if the arm takes or loses the lead."""
     state.score[arm] = score
     bar = state.score[state.arms + 1]
     leads = np.int64(arm == np.uint32(state.register[LEADER]))
     falls = np.int64(not score > bar)
     rises = np.int64(not score < bar)
-    if rises + leads * (falls - rises) != 0:  # falls if it leads, else rises: one branch, seldom taken
+    if rises + leads * (falls - rises) != 0:  # falls if it leads, else rises: one branch, rarely taken
         _change_leader(state, arm, score)
 
 
 @inline
 def _change_leader(state: State, arm: Any, score: Any) -> None:
-    """The leader fell to the bar, or another arm rose to it, or the bar is NaN: there is a tree."""
+    """The leader fell to the bar, another arm rose to it, or the bar is NaN because there is a tree."""
     leader = np.uint32(state.register[LEADER])
     if state.winner.shape[0] > 0:
         if arm < state.arms:
             _replay(state, arm, score)
             state.register[LEADER] = state.winner[1]
     elif arm == leader:
-        _look_for_leader(state)
+        _find_leader(state)
     else:
         ahead = state.score[leader]
         if score > ahead or (score == ahead and arm < leader):
@@ -66,14 +66,14 @@ def _change_leader(state: State, arm: Any, score: Any) -> None:
 
 
 @inline
-def _look_for_leader(state: State) -> None:
-    """Find the largest score, the first of equals, and the second largest: the bar that the others do not pass."""
+def _find_leader(state: State) -> None:
+    """Find the largest score, the first of equals, and the second largest: the bar that the others do not exceed."""
     arms = np.uint32(state.arms)
     best = state.score[0]
     bar = -np.inf
     leader = np.uint32(0)
     arm = np.uint32(1)
-    while arm < arms:  # no range: a GPU's compiler makes half the code of it
+    while arm < arms:  # without a range: half as much code on a GPU
         score = state.score[arm]
         above = score > best
         second = best if above else score
@@ -87,11 +87,11 @@ def _look_for_leader(state: State) -> None:
 
 @inline
 def _replay(state: State, arm: Any, score: Any) -> None:
-    """Play the matches of ``arm`` again, from its leaf upwards, until one that it neither won before nor wins now."""
+    """Replay the matches of ``arm`` from its leaf upwards, until one that it neither won before nor wins now."""
     arms = state.arms
     leaves = state.winner.shape[0]
     child = leaves + arm
-    ahead = np.int64(arm)  # the winner below ``node`` on our side
+    ahead = np.int64(arm)  # the winner below ``node`` on this side
     node = child >> 1
     while node > 0:
         holder = np.int64(state.winner[node])
@@ -115,25 +115,27 @@ def _replay(state: State, arm: Any, score: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class IndexPolicy(Policy):
-    """A policy that is one formula: override :meth:`index`, and ``reads_pulls`` if the index depends on answers
-    alone."""
+    """A policy that pulls each arm once, then the arm with the largest index, ties to the lowest number.
+
+    Override :meth:`index`, or :meth:`upper`, which is the index otherwise. Set ``reads_pulls = False`` if the index
+    depends only on feedback."""
 
     supports_retraction = True
     supports_new_arms = True
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        of_answers = hasattr(cls, "index_at") and not cls.reads_pulls
-        cls.changes_on_feedback_only = (
-            of_answers and decides_as(cls, IndexPolicy) and is_built_in(cls)
-        )  # another may read the round
+    @classmethod
+    def _derive_flags(cls) -> None:
+        super()._derive_flags()
+        by_feedback = hasattr(cls, "index_at") and not cls.reads_pulls
+        # a policy from outside the package might read the round
+        cls.changes_on_feedback_only = by_feedback and cls.is_trusted and decides_as(cls, IndexPolicy)
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
-        """The index of an arm that was pulled at least once: its upper bound, if a policy says nothing else.
+        """The index of an arm that was pulled at least once: its upper bound, unless a policy overrides this.
 
-        It is computed when the arm is pulled or answered and kept in between, so it must not depend on the round
-        otherwise."""
+        It is computed when the arm is pulled or has feedback, and cached in between: it must not depend on the round in
+        another way."""
         return interface.upper(policy, arm)
 
     @classmethod
@@ -159,4 +161,4 @@ class IndexPolicy(Policy):
         if state.pulls[arm] > 0:
             rescore(policy, state, arm, now)
         else:
-            forget(state, arm)
+            clear_score(state, arm)

@@ -1,9 +1,9 @@
-"""The kernel interface of a policy: every function that compiled code asks of it.
+"""The kernel interface of a policy: every function of it that compiled code calls.
 
-Each is called with the policy's ``Parameters`` first and finds its body in the policy's class (see
-:func:`kernel.dispatched`). ``now`` is the round that is being decided or, for an answer, the one about to be decided.
-``rank`` counts the earlier pulls of the arm, so that an answer names its pull, and ``now - 1 - pulled_at`` is its
-delay."""
+The first argument of each is the policy as :func:`~belated.policies._base.policy.encode_policy` gives it; the body is
+the static method of this name in the policy's class. ``now`` is the round that is being decided or, for feedback, the
+one about to be decided. ``rank`` counts the earlier pulls of the arm, so that feedback names its pull, and
+``now - 1 - pulled_at`` is its delay."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def choose(policy: Any, state: State, now: Any) -> Any:
 
 @dispatch
 def committed_arm(policy: Any, state: State) -> Any:
-    """The arm that will be pulled for ever from now on, or -1 while that is open."""
+    """The arm that will be pulled for the rest of the run, or -1 while that is open."""
 
 
 @dispatch
 def after_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
-    """``arm`` was pulled in round ``now`` (and is counted): bring the policy's state up to date."""
+    """``arm`` was pulled in round ``now`` (and counted): update the state that decides."""
 
 
 @dispatch
 def after_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
-    """The pull of round ``pulled_at`` was answered (and is counted): bring the policy's state up to date."""
+    """Feedback of the pull of round ``pulled_at`` arrived (and was counted): update the state that decides."""
 
 
 @dispatch
 def after_correction(policy: Any, state: State, arm: Any, now: Any) -> Any:
-    """The counts of an arm were put right (a pull taken back, an answer replaced): bring the policy's state up to date.
-    In a live service alone."""
+    """The counts of an arm were corrected (a pull retracted, feedback replaced): update the state that decides. Only in
+    a live service."""
 
 
 @dispatch
@@ -48,31 +48,32 @@ def on_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
 
 @dispatch
 def on_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
-    """Update the policy's own statistics, ``state.memory[arm]``, after an answer."""
+    """Update the policy's own statistics, ``state.memory[arm]``, after feedback."""
 
 
 @dispatch
 def on_correction(
-    policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, answers: Any, total: Any
+    policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, observed: Any, total: Any
 ) -> Any:
-    """Add to what ``state.memory[arm]`` holds of the pull of round ``pulled_at``: it was taken back (-1 pull, and -1
-    answer if it had one), or has another answer (0, 0, and the difference). In a live service alone."""
+    """Correct what ``state.memory[arm]`` holds of the pull of round ``pulled_at``: it is retracted (``pulls`` is -1,
+    and so is ``observed`` if it had feedback), or its feedback is replaced (0, 0 and the difference). Only in a live
+    service."""
 
 
 @class_constant
 def is_trusted(policy: Any) -> Any:
-    """Whether ``choose`` is known to give an arm that exists: of the package's own policies, which tests go through."""
+    """Whether ``choose`` is known to give an arm that exists."""
 
 
 @class_constant
 def uses_pull_id(policy: Any) -> Any:
-    """Whether ``after_feedback`` or ``on_feedback`` looks at ``rank`` and ``pulled_at``; found out at registration."""
+    """Whether ``after_feedback`` or ``on_feedback`` reads ``rank`` or ``pulled_at``."""
 
 
-@class_constant
+@inline
 def accepts_dummy_feedback(policy: Any) -> Any:
-    """Whether an answer of nobody's may be told to the policy where there is none to tell (see :mod:`forms.state`):
-    it is trusted and does not look at the origin."""
+    """Whether feedback of the dummy arm (see :class:`State`) may be recorded in a round without feedback."""
+    return is_trusted(policy) and not uses_pull_id(policy)
 
 
 @dispatch
@@ -82,26 +83,27 @@ def index(policy: Any, arm: Arm) -> Any:
 
 @dispatch
 def index_at(policy: Any, observed: Any, total: Any) -> Any:
-    """Index policies that stay with an arm until an answer comes: the index after so many answers, at least 1, with
-    this sum."""
+    """Index policies whose index is a function of feedback only: its value after ``observed`` >= 1 feedbacks with this
+    sum."""
 
 
 @class_constant
 def reads_pulls(policy: Any) -> Any:
-    """Whether the index, or the bounds, depend on anything that a pull alone changes."""
+    """Whether the index, or the bounds, depend on anything that a pull changes."""
 
 
 @dispatch
 def bonus(policy: Any, x: Any) -> Any:
-    """A function of a count x = 1, 2, ... alone that is costly and may be looked up in a table: the confidence
-    radius."""
+    """The part of the formulas that is a function of one count x = 1, 2, ... and costly, so that a table of it pays:
+    the confidence radius."""
 
 
-def _looked_up(policy: Any, x: Any) -> Any:
-    """``bonus`` at a count x, from ``policy.table`` where there is one and it reaches so far; to the bit the same."""
-    place = np.uint64(np.int64(x))  # a negative one is far beyond the table
-    if place < np.uint64(policy.table.shape[0]):
-        return policy.table[place]
+def _table_lookup(policy: Any, x: Any) -> Any:
+    """The policy's ``bonus`` at a count x >= 1, such as the confidence radius after x samples; from a table where there
+    is one."""
+    row = np.uint64(np.int64(x))  # a negative one is far beyond the table
+    if row < np.uint64(policy.table.shape[0]):
+        return policy.table[row]
     return bonus(policy, x)
 
 
@@ -109,7 +111,7 @@ def _computed(policy: Any, x: Any) -> Any:
     return bonus(policy, x)
 
 
-tabulated = select_by_field("table", _looked_up, _computed)
+radius = select_by_field("table", _table_lookup, _computed)
 
 
 @dispatch
@@ -124,8 +126,8 @@ def upper(policy: Any, arm: Arm) -> Any:
 
 @dispatch
 def bound_prefixes(policy: Any, arm: Arm) -> Any:
-    """How many of the first pulls of an arm give the lower and the upper bound; 0 where bounds do not come from
-    some."""
+    """How many of the arm's first pulls the lower and the upper bound are computed from; 0 for bounds that are not
+    computed from a prefix."""
 
 
 @class_constant
@@ -134,14 +136,8 @@ def is_phased(policy: Any) -> Any:
 
 
 @dispatch
-def sums(policy: Any, arm: Arm) -> Any:
-    """Elimination whose bounds of equally often pulled arms are in the order of sums: (that of the lower bound, that of
-    the upper one)."""
-
-
-@dispatch
-def bounds_at(policy: Any, pulls: Any, least: Any, most: Any) -> Any:
-    """Elimination, likewise: (lower, upper) bound of so many pulls with these two sums."""
+def bound_keys(policy: Any, arm: Arm) -> Any:
+    """Elimination: two numbers that order the lower, and the upper, bounds of arms with equally many pulls."""
 
 
 @dispatch
@@ -151,13 +147,13 @@ def phase_done(policy: Any, arm: Arm, phase: Any) -> Any:
 
 @inline
 def is_arm(state: State, chosen: Any) -> Any:
-    """Whether what a policy chose is an arm: a whole number from 0 to K - 1 (which NaN is not)."""
+    """Whether a choice is an arm: a whole number from 0 to K - 1 (NaN is not)."""
     return chosen >= 0 and chosen < state.arms and chosen == np.int64(chosen)
 
 
 @inline
 def record_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> None:
-    """Count a pull and tell the policy."""
+    """Count a pull and call the policy's hooks."""
     state.pulls[arm] += 1
     on_pull(policy, state, arm, rank, now)
     after_pull(policy, state, arm, rank, now)
@@ -165,7 +161,7 @@ def record_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Non
 
 @inline
 def record_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> None:
-    """Count an answer and tell the policy."""
+    """Count feedback and call the policy's hooks."""
     state.total[arm] += reward
     state.observed[arm] += 1
     on_feedback(policy, state, arm, reward, rank, pulled_at, now)

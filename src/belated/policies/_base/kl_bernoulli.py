@@ -1,4 +1,4 @@
-"""The upper confidence bound of a coin, from the relative entropy of two coins."""
+"""The KL upper confidence bound of a Bernoulli mean."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from belated.kernel.jit import outlined
 from belated.kernel.math import exp, log
 
 STEPS, SMALL = 3, 1e-5
-"""Steps of Newton's method; from where it starts they leave an error below 1e-6. None follows one that was small."""
+"""Steps of Newton's method, which leave an error below 1e-6; a step smaller than SMALL is the last."""
 
 CLOSE = 1e-7
-"""Nearer to the mean than this its own rounding misleads the method, and where it starts is as near."""
+"""Closer to the mean than this, rounding misleads the method, and its starting point is as close."""
 
 
 @outlined
 def kl_upper(mean: Any, budget: Any) -> Any:
     """The largest q with kl(mean, q) <= budget.
 
-    kl is convex and falling in u = ln(1 - q), so that Newton's method from below the solution comes up to it. It starts
-    at the largest of the solutions of simpler bounds: kl(p, q) >= (q - p)^2 / 2v for v = 1/4, q and 1 - p, and
+    kl is convex and decreasing in u = ln(1 - q), so that Newton's method converges from below. It starts at the largest
+    solution of simpler bounds: kl(p, q) >= (q - p)^2 / 2v for v = 1/4, q and 1 - p, and
     kl(p, q) >= p ln p + (1 - p) ln((1 - p) / (1 - q))."""
     rest = 1.0 - mean
     if rest <= 0.0:

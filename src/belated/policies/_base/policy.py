@@ -1,8 +1,9 @@
-"""What every policy is: parameters, a state, and the kernel functions of :mod:`belated.policies._base.interface`."""
+"""The base class of all policies, and the decorator that registers one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
@@ -12,98 +13,115 @@ import numpy.typing as npt
 
 from belated.errors import InvalidParameter
 from belated.policies._base.state import Arm, Shape, State
+from belated.problem import Problem
 from belated.registry import Registry
+from belated.theory.bound import Bound
 from belated.validation import Horizon, Validated
 
 NO_TABLE: npt.NDArray[np.float64] = np.zeros(0)
 
-
-class _FormLabel:
-    """The label of a class, and of its instances with the name of a parameter that is on."""
-
-    def __init__(self, plain: str, form: str) -> None:
-        self._plain, self._form = plain, form
-
-    def __get__(self, made: Any, cls: type | None = None) -> str:
-        return f"{self._plain} {self._form}" if made is not None and getattr(made, self._form) else self._plain
+KERNEL_FLAGS = ("is_trusted", "uses_pull_id", "reads_pulls", "is_phased", "has_bound_keys", "sweeps")
+"""Class attributes that compiled code sees as constants."""
 
 
-def label_with(plain: str, form: str) -> Any:
-    """A ``label`` for a policy with a parameter that is on or off and of which other things are true where it is on:
-    the class, and instances where it is off, have the label ``plain``, the others ``plain form``.
+class _VariantLabel:
+    """A label that names the variant on instances where its parameter is on."""
+
+    def __init__(self, plain: str, parameter: str) -> None:
+        self._plain, self._parameter = plain, parameter
+
+    def __get__(self, instance: Any, cls: type | None = None) -> str:
+        is_variant = instance is not None and getattr(instance, self._parameter)
+        return f"{self._plain} {self._parameter}" if is_variant else self._plain
+
+
+def label_with(plain: str, parameter: str) -> Any:
+    """A ``label`` for a policy with a boolean parameter that makes another policy of it: ``plain parameter`` on
+    instances where it is True, else ``plain``.
 
     >>> from belated.policies import PrefixUCB
     >>> PrefixUCB.label, PrefixUCB().label, PrefixUCB(spread=True).label
     ('Prefix-UCB', 'Prefix-UCB', 'Prefix-UCB spread')
     """
-    return _FormLabel(plain, form)
+    return _VariantLabel(plain, parameter)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policy(Validated, ABC):
     """A rule that chooses arms. A concrete policy is a frozen dataclass of its parameters, registered by ``@policy``.
 
-    Its static methods are the kernel functions of :mod:`belated.policies._base.interface`: they see the policy
-    as a named tuple of numbers, ``KernelParams``, and run compiled or as plain Python, in the simulator and in a live
-    bandit alike. A
-    subclass takes one of the forms (:class:`~belated.policies._base.index.IndexPolicy`,
-    :class:`~belated.policies._base.elimination.EliminationPolicy`), or brings its own ``choose``."""
+    Its static methods are the kernel functions of :mod:`belated.policies._base.interface`. They see the policy as a
+    named tuple of numbers, its ``KernelParams``, and run compiled or as plain Python, in the simulator and in a live
+    bandit alike. Most policies derive from :class:`~belated.policies.IndexPolicy` or
+    :class:`~belated.policies.EliminationPolicy` and bring only formulas; another brings its own ``choose``.
+
+    Three flags are set by hand: ``reads_pulls``, ``supports_retraction`` and ``supports_new_arms``. The others are
+    derived from what a class overrides when it is registered, see ``_derive_flags``."""
 
     label: ClassVar[str] = ""
-    """Short name in tables and legends; see :func:`label_with` where a parameter makes another policy of it."""
+    """Short name in tables and legends; see :func:`label_with` for a parameter that makes another policy of it."""
     formula: ClassVar[str] = ""
     """The rule in one line, for ``belated policies``."""
     memory: ClassVar[int] = 0
-    """How many numbers of its own the policy keeps for each arm."""
+    """How many statistics of its own the policy keeps for each arm, in ``state.memory[arm]``."""
+
     reads_pulls: ClassVar[bool] = True
-    """Whether the index, or the bounds, of an arm depend on its pulls; False if on its answers alone."""
-
-    changes_on_feedback_only: ClassVar[bool] = False
-    """Whether the choice changes by answers alone, once every arm was pulled."""
-    sweeps: ClassVar[bool] = False
-    """Whether choices come in sweeps, within which no answer changes them."""
-
+    """Whether the index, or the bounds, of an arm change with its pulls; False if only with its feedback."""
     supports_retraction: ClassVar[bool] = False
-    """Whether a pull may be taken back and an answer replaced: all that the policy knows of an arm are its counts, and
+    """Whether a pull can be retracted and feedback replaced: all that the policy knows of an arm are its counts, and
     what ``on_correction`` puts right."""
     supports_new_arms: ClassVar[bool] = False
-    """Whether an arm may be added while the policy is at work."""
+    """Whether an arm can be added to a live bandit."""
 
-    Parameters: ClassVar[Any]
+    is_trusted: ClassVar[bool] = False
+    """Derived: whether the policy is one of the package's own, so that its choices are not checked in every round."""
+    uses_pull_id: ClassVar[bool] = True
+    """Derived: whether feedback is handled with the ``rank`` and round of its pull, which are not kept otherwise."""
+    changes_on_feedback_only: ClassVar[bool] = False
+    """Derived: whether, once every arm was pulled, the choice changes only when feedback arrives."""
+    sweeps: ClassVar[bool] = False
+    """Derived: whether choices come in sweeps, within which no feedback changes them."""
+
+    _KernelArgs: ClassVar[Any]
 
     horizon: Horizon = None
 
     class KernelParams(NamedTuple):
-        """What the kernel functions see of the policy: numbers, and at last a table of its ``bonus``."""
-
-        table: npt.NDArray[np.float64] = NO_TABLE
+        """The numbers that the kernel functions see of the policy."""
 
     @abstractmethod
     def kernel_params(self, arms: int) -> tuple[float, ...]:
-        """The values of ``KernelParams`` for a problem of so many arms."""
+        """The values of ``KernelParams`` for a problem with this number of arms."""
 
     @classmethod
     def shape(cls) -> Shape:
         """The parts of the state that the policy needs."""
         return Shape(memory=cls.memory)
 
-    def parameters(self, arms: int) -> Any:
-        """The named tuple that is handed to the kernel."""
-        return self.Parameters(*(float(value) for value in self.kernel_params(arms)), table=NO_TABLE)
+    @classmethod
+    def _derive_flags(cls) -> None:
+        """Set the flags that follow from what the class overrides."""
+        cls.is_trusted = is_built_in(cls)
+        hooks: list[Any] = [cls.on_feedback, cls.after_feedback]
+        cls.uses_pull_id = not all(getattr(hook, "ignores_pull_id", False) for hook in hooks)
 
     def for_horizon(self, horizon: int) -> Self:
-        """The same policy, told the horizon if it has none."""
+        """The same policy with this horizon, unless it has its own."""
         return self if self.horizon is not None else replace(self, horizon=horizon)
 
     def describe(self) -> str:
-        """The label with every parameter that is not at its default, but for the horizon."""
-        given = [
+        """The label with every parameter that differs from its default, except the horizon."""
+        parameters = [
             field.name if getattr(self, field.name) is True else f"{field.name}={getattr(self, field.name):g}"
             for field in fields(self)
             if field.name != "horizon" and getattr(self, field.name) not in (None, field.default)
         ]
-        label = type(self).label  # a form that has a label of its own is told among the parameters
-        return f"{label}({', '.join(given)})" if given else label
+        label = type(self).label  # not the variant's: it is among the parameters
+        return f"{label}({', '.join(parameters)})" if parameters else label
+
+    def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
+        """The theorem on the regret of the policy with these parameters, on this problem; None if there is none."""
+        return None
 
     # ---- kernel functions that most policies leave as they are ----
 
@@ -138,7 +156,7 @@ class Policy(Validated, ABC):
 
     @staticmethod
     def on_correction(
-        policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, answers: Any, total: Any
+        policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, observed: Any, total: Any
     ) -> Any:
         pass
 
@@ -161,63 +179,65 @@ class Policy(Validated, ABC):
         """See :func:`belated.policies._base.interface.upper`."""
 
 
+def ignores_pull_id(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: this ``on_feedback`` or ``after_feedback`` reads neither ``rank`` nor ``pulled_at``."""
+    hook.ignores_pull_id = True  # type: ignore[attr-defined]
+    return hook
+
+
+ignores_pull_id(Policy.on_feedback)
+ignores_pull_id(Policy.after_feedback)
+
 POLICIES: Registry[Policy] = Registry("policy", "belated.policies")
 
 P = TypeVar("P", bound=Policy)
 
 
-_IGNORES_PULL_ID = {Policy.on_feedback, Policy.after_feedback}
-"""Bodies of ``on_feedback`` and ``after_feedback`` that look at neither ``rank`` nor ``pulled_at``."""
-
-
-def ignores_pull_id(body: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: this body of ``after_feedback`` looks at neither ``rank`` nor ``pulled_at``, not kept then."""
-    _IGNORES_PULL_ID.add(body)
-    return body
-
-
 def is_built_in(policy: type[Policy]) -> bool:
-    """Whether a policy's class is one of the package's own."""
+    """Whether a policy class belongs to the package."""
     return policy.__module__.startswith("belated.policies.")
 
 
 _DECIDING = ("choose", "committed_arm", "after_pull", "after_feedback", "on_pull", "on_feedback")
 
 
-def decides_as(policy: type[Any], form: type[Any]) -> bool:
-    """Whether a policy's class leaves to its form all that decides in a round: what it brings itself are formulas."""
-    return all(getattr(policy, name) is getattr(form, name) for name in _DECIDING)
+def decides_as(policy: type[Any], base: type[Any]) -> bool:
+    """Whether a policy class inherits from ``base`` everything that decides in a round, and brings only formulas."""
+    return all(getattr(policy, name) is getattr(base, name) for name in _DECIDING)
 
 
 @dataclass_transform(frozen_default=True)
 def policy(cls: type[P]) -> type[P]:
-    """Decorator of a concrete policy: a frozen dataclass, registered, with a ``Parameters`` type of its own.
+    """Decorator of a concrete policy: makes it a frozen dataclass, registers it, and gives compiled code a type for it.
 
-    The type is what compiled code is specialised on, so that two policies never share a body.
-    """
+    That type is a named tuple of the ``KernelParams`` and a table. Compiled code is specialised on it, so that two
+    policies never share a body."""
     if not cls.label:
         raise InvalidParameter(f'{cls.__name__} has no label; set label = "..." in the class.')
-    made: Any = POLICIES.register(cls)
-    body = {
+    registered: Any = POLICIES.register(cls)
+    registered._derive_flags()
+    attributes = {
         "__slots__": (),
         "__module__": cls.__module__,
-        "__qualname__": f"{cls.__qualname__}.Parameters",
-        "owner": made,
+        "__qualname__": f"{cls.__qualname__}._KernelArgs",
+        "owner": registered,
     }
-    own = (made.on_feedback, made.after_feedback)
-    made.is_trusted = is_built_in(cls)
-    made.uses_pull_id = not all(body in _IGNORES_PULL_ID for body in own)
-    made.accepts_dummy_feedback = made.is_trusted and not made.uses_pull_id
-    # numba tells named tuples apart by their __name__ alone; pickle finds them by their __qualname__
-    made.Parameters = type(f"{cls.__module__}.{cls.__qualname__}", (made.KernelParams,), body)
-    registered: type[P] = made
-    return registered
+    # numba tells named tuples apart only by their __name__; pickle finds them by their __qualname__
+    plain = namedtuple("_KernelArgs", [*cls.KernelParams._fields, "table"])  # type: ignore[misc]
+    registered._KernelArgs = type(f"{cls.__module__}.{cls.__qualname__}", (plain,), attributes)
+    typed: type[P] = registered
+    return typed
 
 
-def check_registered(given: Policy) -> None:
-    """A policy's class is decorated with ``@policy``, itself and not only one that it derives from."""
-    if getattr(getattr(given, "Parameters", None), "owner", None) is not type(given):
-        name = type(given).__name__
+def encode_policy(policy: Policy, arms: int) -> Any:
+    """The policy as compiled code sees it: its ``KernelParams`` and a table of its ``bonus``, empty at first."""
+    return policy._KernelArgs(*(float(value) for value in policy.kernel_params(arms)), table=NO_TABLE)
+
+
+def check_registered(policy: Policy) -> None:
+    """Raise unless the class itself, not only one that it derives from, is decorated with ``@policy``."""
+    if getattr(getattr(policy, "_KernelArgs", None), "owner", None) is not type(policy):
+        name = type(policy).__name__
         raise InvalidParameter(
-            f"{name} is not registered; write @policy (from belated.policies._base.policy) above class {name}."
+            f"{name} is not registered; write @policy (from belated.policies import policy) above class {name}."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from belated.policies._base.defaults import USUAL
+from belated.policies._base.defaults import DEFAULT_POLICY
 
 _POLICY = "The policy's `name`, as a label or a class, and its parameters; what is left out has its default."
 _SEED = "Of all that the policy draws at random. The same seed, answers and order give the same decisions."
@@ -34,7 +34,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "ExperimentRequest": {
         "name": "Letters, digits, `.`, `_` and `-`, beginning with a letter or digit.",
         "arms": "Names of the arms, no two the same. Their order is theirs in all answers.",
-        "policy": f"{_POLICY} Left out: {USUAL} The answer shows it.",
+        "policy": f"{_POLICY} Left out: {DEFAULT_POLICY} The answer shows it.",
         "seed": _SEED,
         "silence": "What no answer means. Left out: nothing; decisions stay pending for ever.",
     },
