@@ -1,4 +1,4 @@
-"""What every delay law is: a distribution on {0, 1, 2, ..., never}, which may depend on the reward."""
+"""The base of all delay laws: a distribution on {0, 1, 2, ..., never} that may depend on the reward."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from belated.rewards._base import RewardLaw
 from belated.validation import Validated
 
 _LONGEST_SUM = 10_000_000
-"""The longest delay up to which an expectation is summed."""
+"""The longest delay up to which an expectation is summed term by term."""
 
 
 @dataclass(frozen=True)
 class DelayLaw(Validated, ABC):
-    """A distribution of delays in whole rounds; "never" is a delay too. A concrete law is a frozen dataclass of its
+    """A distribution of delays in rounds, which may put mass on "never". A concrete law is a frozen dataclass of its
     parameters."""
 
     formula: ClassVar[str] = ""
-    """The law in one line, for ``belated laws``."""
+    """The distribution in one line, shown by ``belated laws``."""
 
     @abstractmethod
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """P(delay <= rounds); its limit is 1 less the probability of never."""
+        """P(delay <= rounds); tends to 1 - P(never)."""
 
     @property
     def never(self) -> float:
@@ -39,12 +39,11 @@ class DelayLaw(Validated, ABC):
 
     @property
     def longest(self) -> float:
-        """The longest delay that comes at all; ``math.inf`` where there is none."""
+        """The longest finite delay; ``math.inf`` if delays are unbounded."""
         return math.inf
 
     def quantile(self, q: float) -> float:
-        """min { g : P(delay <= g) >= q }, the paper's d(q); ``math.inf`` where that is never reached. A whole number
-        otherwise."""
+        """min { g : P(delay <= g) >= q }, the paper's d(q): an integer, or ``math.inf`` if the level is not reached."""
         q = check_level(q)
         if q == 0.0 or float(self.cdf(0)) >= q:
             return 0
@@ -65,27 +64,29 @@ class DelayLaw(Validated, ABC):
         return high
 
     def _reaches(self, q: float) -> bool:
-        """Whether P(delay <= g) >= q for some g: the limit is reached only where there is a longest delay."""
+        """Whether P(delay <= g) >= q for some g. The limit itself is reached only if delays are bounded."""
         if math.isfinite(self.longest):
             return float(self.cdf(self.longest)) >= q
         return q < 1.0 - self.never
 
     @property
     def expected(self) -> float:
-        """E[delay]; ``math.inf`` where feedback may never come or the tail is too heavy."""
+        """E[delay]; ``math.inf`` if feedback may never come or the tail is too heavy."""
         if self.never > 0.0:
             return math.inf
         if self.longest > _LONGEST_SUM:
-            raise InvalidParameter(f"{type(self).__name__} does not say its expected delay; define ``expected`` in it.")
+            raise InvalidParameter(
+                f"{type(self).__name__} does not define ``expected``, and its delays are too long to sum; define it."
+            )
         return math.fsum(1.0 - self.cdf(np.arange(int(self.longest))))
 
     @property
     def depends_on_reward(self) -> bool:
-        """Whether the law needs the reward to be drawn from."""
+        """Whether the delay depends on the reward of the same pull."""
         return False
 
     def given(self, reward: RewardLaw) -> DelayLaw:
-        """The marginal law of the delay of an arm with these rewards; an error if the two do not fit."""
+        """The marginal law of the delay for an arm with this reward law; raises if the two do not fit together."""
         return self
 
     @abstractmethod
@@ -105,23 +106,23 @@ L = TypeVar("L", bound=DelayLaw)
 
 @dataclass_transform(frozen_default=True)
 def delay_law(cls: type[L]) -> type[L]:
-    """Decorator of a concrete law: a frozen dataclass, registered."""
+    """Decorator of a concrete delay law: makes it a frozen dataclass and registers it."""
     return DELAYS.register(cls)
 
 
 def check_level(q: float) -> float:
-    """A quantile's level is a number in [0, 1]."""
+    """Check that a quantile level is a number in [0, 1]."""
     if isinstance(q, bool) or not isinstance(q, int | float | np.integer | np.floating) or not 0.0 <= q <= 1.0:
         raise InvalidParameter(f"the quantile's level is {q!r}; give a number in [0, 1].")
     return float(q)
 
 
-def whole(rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Rounds as whole numbers: a delay is at most 2.7 exactly if it is at most 2."""
+def floor_rounds(rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Round down to integers: a delay is at most 2.7 if and only if it is at most 2."""
     try:
-        given = np.asarray(rounds, np.float64)
+        values = np.asarray(rounds, np.float64)
     except (TypeError, ValueError):
-        given = np.array(np.nan)
-    if np.any(np.isnan(given)):
+        values = np.array(np.nan)
+    if np.any(np.isnan(values)):
         raise InvalidParameter(f"rounds is {rounds!r}; give a number of rounds, or an array of them.")
-    return np.asarray(np.floor(given))
+    return np.asarray(np.floor(values))

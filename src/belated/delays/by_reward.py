@@ -22,9 +22,9 @@ _VALUE = Domain(0, 1)
 class ByReward(DelayLaw):
     """One law for each reward: ``{value: law, ...}``, or a function from the reward to a law.
 
-    With rewards on few values (Bernoulli, categorical, constant) the function is asked for each value. With continuous
-    rewards it is asked at the middles of ``cells`` equal cells of [0, 1], and every reward of a cell gets that law; so
-    steps at multiples of 1/cells are exact.
+    For discrete rewards (Bernoulli, categorical, constant) the function is called once per value. For continuous
+    rewards it is called at the midpoints of ``cells`` equal cells of [0, 1], and all rewards of a cell share that law;
+    steps at multiples of 1/cells are therefore exact.
 
     >>> from belated import Problem
     >>> from belated.delays import Fixed
@@ -76,26 +76,26 @@ class ByReward(DelayLaw):
     @staticmethod
     def _needs_reward() -> InvalidParameter:
         return InvalidParameter(
-            "ByReward has no distribution of its own: it depends on the arm's rewards. "
-            "Ask law.given(reward_law), Problem.delay_cdf or Problem.delay_quantile for the marginal distribution."
+            "ByReward has no distribution without a reward law: it depends on the arm's rewards. "
+            "Use law.given(reward_law), Problem.delay_cdf or Problem.delay_quantile for the marginal distribution."
         )
 
     def by_value(self, reward: RewardLaw) -> dict[float, DelayLaw]:
-        """The law of each reward that the reward law can give (of each cell's middle, where it is continuous)."""
+        """The delay law of each possible reward; of each cell's midpoint if rewards are continuous."""
         values = reward.atoms
         if not isinstance(self.laws, Mapping):
             points = list(values) if values is not None else ((np.arange(self.cells) + 0.5) / self.cells).tolist()
             return {point: _law(point, self.laws(point)) for point in points}
         if values is None:
             raise InvalidParameter(
-                f"ByReward: a mapping of values cannot meet continuous rewards ({type(reward).__name__}); give a "
+                f"ByReward: a mapping of values does not fit continuous rewards ({type(reward).__name__}); give a "
                 "function of the reward instead."
             )
         missing = [value for value in values if value not in self.laws]
         if missing:
             raise InvalidParameter(
                 f"ByReward: {type(reward).__name__} rewards can be {missing[0]!r}, and the mapping has laws for "
-                f"{', '.join(map(repr, self.laws))} alone; add one for {missing[0]!r}."
+                f"{', '.join(map(repr, self.laws))} only; add one for {missing[0]!r}."
             )
         return {value: self.laws[value] for value in values}
 

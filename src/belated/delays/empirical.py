@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.errors import InvalidParameter
 from belated.kernel.law_table import BEYOND, NEVER, LawRow, LawTable, LawTableBuilder
 from belated.rewards._base import RewardLaw
@@ -18,7 +18,7 @@ from belated.validation import Probability
 
 @delay_law
 class Empirical(DelayLaw):
-    """A sample of delays, each as probable as the other, and the share ``never`` that never came.
+    """A sample of delays, all equally likely, and the share ``never`` of feedback that never came.
 
     >>> log = Empirical([0, 3, 3, 10], never=0.2)
     >>> log.quantile(0.5), log.quantile(0.8), log.quantile(0.9)
@@ -40,7 +40,7 @@ class Empirical(DelayLaw):
         if not good or np.any(sample != np.floor(sample)):
             raise InvalidParameter(
                 f"Empirical: delays are {_short(self.delays)}; give a list of at least one whole number >= 0. "
-                "Answers that never came go into never, as a share."
+                "Feedback that never came goes into never, as a share."
             )
         object.__setattr__(self, "delays", tuple(sample.astype(np.int64).tolist()))
 
@@ -53,7 +53,7 @@ class Empirical(DelayLaw):
         return math.inf if self.never > 0.0 else math.fsum(self.delays) / len(self.delays)
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        below = np.searchsorted(np.asarray(self.delays), whole(rounds), side="right")
+        below = np.searchsorted(np.asarray(self.delays), floor_rounds(rounds), side="right")
         return np.asarray((1.0 - self.never) * (below / len(self.delays)))
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.kernel.law_table import LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw
 from belated.validation import Rounds
@@ -13,7 +13,7 @@ from belated.validation import Rounds
 
 @delay_law
 class Fixed(DelayLaw):
-    """Always ``rounds``; 0 is the ordinary bandit.
+    """Always ``rounds``; 0 is the classical bandit without delay.
 
     >>> Fixed(200).quantile(0.5)
     200
@@ -32,7 +32,7 @@ class Fixed(DelayLaw):
         return self.rounds
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.where(whole(rounds) >= self.rounds, 1.0, 0.0)
+        return np.where(floor_rounds(rounds) >= self.rounds, 1.0, 0.0)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         return builder.fixed(self.rounds)

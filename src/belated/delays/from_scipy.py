@@ -8,24 +8,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.errors import InvalidParameter
 from belated.kernel.law_table import LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw
 
 _FIRST_BLOCK, _BLOCK = 1 << 12, 1 << 16
-"""Rounds of a distribution function that are asked for at a time: few at first, as most laws are over soon."""
+"""Rounds of the distribution function evaluated at a time: few at first, as most laws end early."""
 _LONGEST_TABLE = 1 << 25
 """The longest table of a distribution function, in rounds (256 MiB)."""
 _SUMMED = 1 << 16
-"""Terms of an expectation that are added up one by one."""
+"""Terms of an expectation that are summed one by one."""
 
 
 @delay_law
 class FromScipy(DelayLaw):
-    """The integer part of a frozen distribution of ``scipy.stats``, continuous or discrete, on the numbers >= 0.
+    """The integer part of a frozen ``scipy.stats`` distribution, continuous or discrete, on [0, inf).
 
-    The engine draws from a table of its distribution function up to the horizon or to where 2^-53 of the mass is left.
+    The engine draws from a table of its distribution function, up to the horizon or until less than 2^-53 of the mass
+    is left.
 
     >>> import scipy.stats
     >>> FromScipy(scipy.stats.expon(scale=100)).quantile(0.5)
@@ -43,13 +44,13 @@ class FromScipy(DelayLaw):
                 float(self.frozen.cdf(1.0))
         except (AttributeError, TypeError, ValueError):
             raise InvalidParameter(
-                f"FromScipy: {self.frozen!r} is no single distribution of scipy.stats with all its parameters given; "
+                f"FromScipy: {self.frozen!r} is not a single distribution of scipy.stats with its parameters; "
                 "give one, such as scipy.stats.expon(scale=100)."
             ) from None
         if math.isnan(low) or math.isnan(high) or low < 0.0:
             raise InvalidParameter(
-                f"FromScipy: the distribution's support is [{low:g}, {high:g}]; a delay is >= 0, so give one on the "
-                "numbers >= 0."
+                f"FromScipy: the distribution's support is [{low:g}, {high:g}]; a delay is >= 0, so give one on "
+                "[0, inf)."
             )
 
     @property
@@ -67,8 +68,8 @@ class FromScipy(DelayLaw):
 
     @property
     def expected(self) -> float:
-        """The sum of P(X >= g) over g = 1, 2, ...: the first ones added up; the rest as the integral of P(X > x) from
-        the middle of a step on, which is E[X] less the integral up to there."""
+        """The sum of P(X >= g) over g = 1, 2, ...: the first terms one by one; the rest as the integral of P(X > x)
+        from the middle of a step on, which is E[X] minus the integral up to there."""
         mean = float(self.frozen.mean())
         if not math.isfinite(mean):
             return math.inf
@@ -85,7 +86,7 @@ class FromScipy(DelayLaw):
         return total + max(mean - float((half * weights * self.frozen.sf(points)).sum()), 0.0)
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        g = whole(rounds)
+        g = floor_rounds(rounds)
         edge = np.nextafter(g + 1.0, g) if self._discrete else g + 1.0  # floor(X) <= g exactly if X < g + 1
         return np.where(g >= 0.0, self.frozen.cdf(edge), 0.0)
 

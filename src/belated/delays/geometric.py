@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.kernel.law_table import BEYOND, LawRow, LawTableBuilder
 from belated.kernel.math import log
 from belated.rewards._base import RewardLaw
@@ -17,8 +17,8 @@ from belated.validation import NonNegative
 
 @delay_law
 class Geometric(DelayLaw):
-    """The geometric law on 0, 1, 2, ... with this ``mean``: each round the feedback comes with probability p = 1 / (1 +
-    mean).
+    """The geometric distribution on 0, 1, 2, ... with this ``mean``: in each round the feedback arrives with
+    probability 1 / (1 + mean).
 
     >>> Geometric(200).quantile(0.5)
     138
@@ -37,14 +37,14 @@ class Geometric(DelayLaw):
         return self.mean
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        g = whole(rounds)
+        g = floor_rounds(rounds)
         if self.mean == 0.0:
             return np.where(g >= 0.0, 1.0, 0.0)
         return np.where(g >= 0.0, -np.expm1((np.maximum(g, 0.0) + 1.0) * self._log_stay), 0.0)
 
     @property
     def _log_stay(self) -> float:
-        """ln of the probability that a round brings nothing."""
+        """Log of the probability that the feedback does not arrive in a round."""
         return -math.log1p(1.0 / self.mean)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:

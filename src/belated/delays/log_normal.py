@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.kernel.law_table import BEYOND, LawRow, LawTableBuilder
 from belated.kernel.math import exp, normal_quantile_straight
 from belated.rewards._base import RewardLaw
@@ -32,8 +32,8 @@ class LogNormal(DelayLaw):
 
     @property
     def expected(self) -> float:
-        """The sum of P(X >= g) over g = 1, 2, ...: the first ones added up, the rest as an integral from the middle of
-        a step on."""
+        """The sum of P(X >= g) over g = 1, 2, ...: the first terms one by one, the rest as an integral that starts at
+        the middle of a step."""
         start = 100_000
         z = (np.log(np.arange(1.0, start)) - math.log(self.median)) / self.sigma
         edge = start - 0.5
@@ -43,7 +43,7 @@ class LogNormal(DelayLaw):
         return math.fsum(ndtr(-z)) + max(float(rest), 0.0)
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        edge = np.maximum(whole(rounds) + 1.0, 0.0)
+        edge = np.maximum(floor_rounds(rounds) + 1.0, 0.0)
         with np.errstate(divide="ignore"):
             return np.asarray(ndtr((np.log(edge) - math.log(self.median)) / self.sigma))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.errors import InvalidParameter
 from belated.kernel.law_table import LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw
@@ -19,7 +19,7 @@ _WEIGHT = Domain(0, 1e12)
 
 @delay_law
 class Mixture(DelayLaw):
-    """One of several laws, each with its weight; weights are >= 0 and are divided by their sum.
+    """One of several laws, drawn with probability proportional to its weight (>= 0).
 
     >>> from belated.delays import Fixed, Never
     >>> late_or_lost = Mixture([(0.7, Fixed(100)), (0.3, Never())])
@@ -66,13 +66,15 @@ class Mixture(DelayLaw):
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         total = np.zeros(np.shape(rounds))
-        rest = np.zeros(np.shape(rounds))  # what rounding took away: ten parts of 0.1 have the sum 1
+        rest = np.zeros(np.shape(rounds))  # compensated summation: ten parts of 0.1 sum to 1
         for weight, law in self._present:
             term = weight * law.cdf(rounds)
             grown = total + term
             rest = rest + np.where(total >= term, (total - grown) + term, (term - grown) + total)
             total = grown
-        return np.where(whole(rounds) >= self.longest, 1.0 - self.never, np.minimum(total + rest, 1.0 - self.never))
+        return np.where(
+            floor_rounds(rounds) >= self.longest, 1.0 - self.never, np.minimum(total + rest, 1.0 - self.never)
+        )
 
     @property
     def depends_on_reward(self) -> bool:

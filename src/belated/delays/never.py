@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.kernel.law_table import NEVER, LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw
 
 
 @delay_law
 class Never(DelayLaw):
-    """No feedback at all.
+    """Feedback never comes.
 
     >>> Never().quantile(0.01)
     inf
@@ -29,7 +29,7 @@ class Never(DelayLaw):
         return 0
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.zeros(whole(rounds).shape)
+        return np.zeros(floor_rounds(rounds).shape)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         return builder.fixed(NEVER)

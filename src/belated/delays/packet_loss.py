@@ -1,11 +1,11 @@
-"""Feedback at once, or never."""
+"""Feedback immediately, or never."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.delays.fixed import Fixed
 from belated.delays.never import Never
 from belated.kernel.law_table import LawRow, LawTableBuilder
@@ -34,7 +34,7 @@ class PacketLoss(DelayLaw):
         return 0
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.where(whole(rounds) >= 0.0, self.observed, 0.0)
+        return np.where(floor_rounds(rounds) >= 0.0, self.observed, 0.0)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         return builder.mixture([(self.observed, Fixed(0)), (1.0 - self.observed, Never())], reward)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import zeta
 
-from belated.delays._base import DelayLaw, check_level, delay_law, whole
+from belated.delays._base import DelayLaw, check_level, delay_law, floor_rounds
 from belated.kernel.law_table import BEYOND, LawRow, LawTableBuilder
 from belated.kernel.math import LARGEST_EXPONENT, exp, log
 from belated.rewards._base import RewardLaw
@@ -40,7 +40,7 @@ class Pareto(DelayLaw):
         return float(sure + self.scale**self.alpha * zeta(self.alpha, sure + 1))
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        edge = np.maximum((whole(rounds) + 1.0) / self.scale, 1.0)  # floor(X) <= g exactly if X < g + 1
+        edge = np.maximum((floor_rounds(rounds) + 1.0) / self.scale, 1.0)  # floor(X) <= g exactly if X < g + 1
         return np.asarray(-np.expm1(-self.alpha * np.log(edge)))
 
     def quantile(self, q: float) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import pdtr
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.kernel.law_table import LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw
 from belated.validation import NonNegative
@@ -16,7 +16,7 @@ from belated.validation import NonNegative
 
 @delay_law
 class Poisson(DelayLaw):
-    """The Poisson law with this ``mean``.
+    """The Poisson distribution with this ``mean``.
 
     >>> Poisson(200).quantile(0.5)
     200
@@ -35,7 +35,7 @@ class Poisson(DelayLaw):
         return self.mean
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        g = whole(rounds)
+        g = floor_rounds(rounds)
         return np.where(g >= 0.0, pdtr(np.maximum(g, 0.0), self.mean), 0.0)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:

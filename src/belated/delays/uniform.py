@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, whole
+from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.errors import InvalidParameter
 from belated.kernel.law_table import BEYOND, LawRow, LawTable, LawTableBuilder
 from belated.rewards._base import RewardLaw
@@ -16,7 +16,7 @@ from belated.validation import Rounds
 
 @delay_law
 class Uniform(DelayLaw):
-    """Every whole number from ``low`` to ``high``, both included, with the same probability.
+    """Every integer from ``low`` to ``high``, both included, with the same probability.
 
     >>> Uniform(10, 19).quantile(0.5)
     14
@@ -42,7 +42,7 @@ class Uniform(DelayLaw):
         return (self.low + self.high) / 2.0
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.clip((whole(rounds) - self.low + 1.0) / (self.high - self.low + 1.0), 0.0, 1.0)
+        return np.clip((floor_rounds(rounds) - self.low + 1.0) / (self.high - self.low + 1.0), 0.0, 1.0)
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         return builder.own(Uniform, i=self.low, j=self.high)

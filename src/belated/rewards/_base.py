@@ -1,4 +1,4 @@
-"""What every reward law is: a distribution on [0, 1] that knows its mean and its distribution function."""
+"""The base of all reward laws: a distribution on [0, 1] with its mean and distribution function."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from belated.validation import Validated
 
 @dataclass(frozen=True)
 class RewardLaw(Validated, ABC):
-    """A distribution of rewards inside [0, 1]. A concrete law is a frozen dataclass of its parameters."""
+    """A distribution of rewards on [0, 1]. A concrete law is a frozen dataclass of its parameters."""
 
     formula: ClassVar[str] = ""
-    """The law in one line, for ``belated laws``."""
+    """The distribution in one line, shown by ``belated laws``."""
 
     if TYPE_CHECKING:  # a field of some laws, a property of others
 
@@ -53,12 +53,12 @@ L = TypeVar("L", bound=RewardLaw)
 
 @dataclass_transform(frozen_default=True)
 def reward_law(cls: type[L]) -> type[L]:
-    """Decorator of a concrete law: a frozen dataclass, registered."""
+    """Decorator of a concrete reward law: makes it a frozen dataclass and registers it."""
     return REWARDS.register(cls)
 
 
 def discrete_cdf(atoms: dict[float, float], x: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """P(reward <= x) for a law on few values."""
+    """P(reward <= x) of a discrete law."""
     points = np.asarray(x, np.float64)
     total = np.zeros(points.shape)
     for value, probability in atoms.items():

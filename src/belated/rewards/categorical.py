@@ -33,10 +33,12 @@ class Categorical(RewardLaw):
 
     def _validate(self) -> None:
         for name in ("values", "probabilities"):
-            given = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
-                raise InvalidParameter(f"Categorical: {name} is {given!r}; give a list of at least one number.")
-            checked = tuple(float(_NUMBER.check("Categorical", f"{name}[{j}]", v) or 0.0) for j, v in enumerate(given))
+            numbers = getattr(self, name)
+            if isinstance(numbers, str) or not isinstance(numbers, Sequence | np.ndarray) or len(numbers) == 0:
+                raise InvalidParameter(f"Categorical: {name} is {numbers!r}; give a list of at least one number.")
+            checked = tuple(
+                float(_NUMBER.check("Categorical", f"{name}[{j}]", v) or 0.0) for j, v in enumerate(numbers)
+            )
             object.__setattr__(self, name, checked)
         if len(self.values) != len(self.probabilities):
             raise InvalidParameter(

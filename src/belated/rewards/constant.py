@@ -1,4 +1,4 @@
-"""Rewards without chance."""
+"""Constant rewards."""
 
 from __future__ import annotations
 
