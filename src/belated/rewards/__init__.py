@@ -1,4 +1,6 @@
-"""Reward laws: one a file, each a distribution inside [0, 1]. Names are loaded when they are first used."""
+"""Reward laws, one per file: distributions on [0, 1].
+
+Names are loaded when they are first used, so that importing this package does not load the compiler."""
 
 from typing import TYPE_CHECKING
 
