@@ -37,6 +37,7 @@ class PatientBandits(IndexPolicy):
 
     label = "PatientBandits"
     formula = "argmax S/m + sqrt(constant ln(2KT^3)/m) + 2 m^-min(alpha, 1/2)"
+    arena_variants = ({"alpha": 1.0, "constant": 0.5},)
 
     alpha: Positive
     constant: Positive = 2.0

@@ -111,6 +111,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
 
     label = "Pending-UCB"
     formula = "argmax q: x kl((S + 1/2)/(n + 1), q) <= 4c, x = n + young pending"
+    introduced_here = True
     memory = age_histogram.SIZE + 4
 
     patience: Annotated[float | None, Domain(0, open_low=True, optional=True)] = None

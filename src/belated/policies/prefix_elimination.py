@@ -38,6 +38,7 @@ class PrefixElimination(EliminationPolicy, PrefixPolicy):
         "SE with bounds max_M p - r(1 - p), p = S_M/M, and min_M p + r(p), p = (S_M + x_M)/M, "
         "r(p) = min(sqrt(b/2), b + sqrt(b(b + 2p))), b = 4c/M, M first pulls"
     )
+    introduced_here = True
 
     def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
         return prefix_elimination(problem, horizon) if self.uses_theory(horizon) else None

@@ -107,6 +107,8 @@ class PrefixUCB(IndexPolicy, PrefixPolicy):
 
     label = label_with("Prefix-UCB", "spread")
     formula = "argmax min_M p + min(sqrt(b/2), b + sqrt(b(b + 2p))), p = (S_M + x_M)/M, b = 4c/M, M first pulls"
+    arena_variants = ({}, {"spread": True})
+    introduced_here = True
 
     spread: bool = False
 

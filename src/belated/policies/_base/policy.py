@@ -62,6 +62,10 @@ class Policy(Validated, ABC):
     """Short name in tables and legends; see :func:`label_with` for a parameter that makes another policy of it."""
     formula: ClassVar[str] = ""
     """The rule in one line, for ``belated policies``."""
+    arena_variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    """The parameters with which it enters the arena, once for each entry."""
+    introduced_here: ClassVar[bool] = False
+    """Whether the policy was first published with this package."""
     memory: ClassVar[int] = 0
     """How many statistics of its own the policy keeps for each arm, in ``state.memory[arm]``."""
 
