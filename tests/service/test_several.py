@@ -241,7 +241,7 @@ def test_another_experiment_s_snapshot_is_ignored(db: str) -> None:
 
 def test_a_snapshot_of_other_code_is_ignored_and_replaced(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("belated.live.learner.source_hash", lambda: "another")
+        patch.setattr("belated.live.learner.state_key", lambda policy: "another")
         worked(db)
         writer = StepWriter(lambda: open_journal(db))
         writer.start()

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from belated.kernel.cache import cache_root
 from belated.kernel.compile import is_compiled, is_on_disk, is_shared
-from belated.kernel.jit import cache_folder
 from belated.policies._base.entry_points import entry_for
 from belated.policies._base.policy import Policy, is_built_in
 
@@ -110,7 +110,7 @@ def crew_for(
         stack.callback(_busy.release)
         crew = Crew()
         with suppress(Exception):  # whatever it is: without help, then
-            if stack.enter_context(only_one(cache_folder())):
+            if stack.enter_context(only_one(cache_root())):
                 made = tempfile.TemporaryDirectory(prefix="belated-", ignore_cleanup_errors=True)
                 claims = Path(stack.enter_context(made))
                 crew = _at_work[function] = Crew(claims)  # first of all: other threads see it at once
@@ -186,11 +186,11 @@ def _may_start() -> bool:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    folder = cache_folder()
+    folder = cache_root()
     parts = [part for part in sys.path if isinstance(part, str) and part]  # Python itself passes over all others
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(parts)}
     if folder is not None:
-        environment["BELATED_CACHE_DIR"] = str(folder.parent)
+        environment["BELATED_CACHE_DIR"] = str(folder)
     return subprocess.Popen(
         [sys.executable, "-P", "-c", COMMAND],
         stdin=subprocess.PIPE,

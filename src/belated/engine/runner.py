@@ -173,6 +173,7 @@ _ARGUMENTS: dict[Callable[..., Any], Callable[..., tuple[tuple[Any, ...], Any]]]
     play: _for_wheel,
 }
 """The ways to play a chunk, and what gives their arguments."""
+WAYS = tuple(_ARGUMENTS)
 
 
 def _parameters(policy: Policy, setting: Setting) -> Any:

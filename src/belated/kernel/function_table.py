@@ -13,16 +13,17 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
+from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from belated.kernel.cache import DiskCache
 from belated.kernel.compile import uncollected
-from belated.kernel.jit import JIT, cache_dir, cache_folder
+from belated.kernel.jit import JIT
 
 NUMBERS = 6
 """How many whole numbers such a function is called with, after the table."""
@@ -30,7 +31,8 @@ NUMBERS = 6
 _intrinsic: Any = intrinsic
 _arrayobj: Any = arrayobj
 _types: Any = types
-_cfunc: Any = numba.cfunc
+_callback: Any = CFunc
+_OPTIONS = {"error_model": "numpy", "_nrt": False}
 
 
 def called_by_address(function: Callable[..., None]) -> Callable[[], int]:
@@ -40,8 +42,11 @@ def called_by_address(function: Callable[..., None]) -> Callable[[], int]:
 
     @cache
     def compiled() -> Any:  # kept: the code lives as long as this
-        with uncollected(), cache_dir(cache_folder()) as kept:
-            return _cfunc(signature, cache=kept, error_model="numpy", _nrt=False)(function)
+        with uncollected():
+            callback = _callback(function, (signature.args, signature.return_type), {}, _OPTIONS)
+            callback._cache = DiskCache(function)
+            callback.compile()
+            return callback
 
     return lambda: int(compiled().address)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from belated.errors import IncompatibleState, InvalidParameter, StateError
-from belated.kernel.jit import JIT, ignore_overflow, source_hash
+from belated.kernel.jit import JIT, ignore_overflow
 from belated.kernel.rng import check_seed, seed_words
 from belated.policies._base import entry_points
 from belated.policies._base.policy import Policy, check_registered, encode_policy
@@ -127,7 +128,7 @@ class Learner:
 
     def to_bytes(self) -> bytes:
         """The state to the bit, for the same version of the code; :meth:`load` takes it in."""
-        head = {"arms": self.arms, "decisions": self.decisions, "code": source_hash()}
+        head = {"arms": self.arms, "decisions": self.decisions, "code": state_key(type(self.policy))}
         body = b"".join(np.ascontiguousarray(array).tobytes() for array in self._arrays())
         text = json.dumps(head).encode()
         whole = len(text).to_bytes(4, "little") + text + body
@@ -140,7 +141,7 @@ class Learner:
             raise StateError("the saved state is damaged; play the events again instead.")
         size = int.from_bytes(whole[:4], "little")
         head = json.loads(whole[4 : 4 + size])
-        if head["code"] != source_hash():
+        if head["code"] != state_key(type(self.policy)):
             raise IncompatibleState("the saved state is of other code; play the events again instead.")
         self._start(head["arms"])
         self.decisions = head["decisions"]
@@ -151,6 +152,13 @@ class Learner:
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [getattr(self.state, name) for name in _ARRAYS]
+
+
+@cache
+def state_key(policy: type[Policy]) -> str:
+    """A hash of the code that makes the state of a policy what it is."""
+    points = entry_points
+    return points.policy_key(policy, points.begin, points.decide, points.answer, points.correct, points.bounds)
 
 
 def supports_retraction(policy: Policy) -> bool:

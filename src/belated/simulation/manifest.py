@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from belated._version import __version__
+from belated.engine.runner import WAYS
 from belated.errors import NotReproducible, StateError
 from belated.formatting import unique_labels
-from belated.kernel.jit import source_hash
-from belated.policies._base.entry_points import sources_of
+from belated.kernel.cache import modules_digest
+from belated.policies._base.entry_points import policy_key
 from belated.policies._base.policy import Policy
 from belated.problem import Family, Problem
 from belated.specs import DeclaredFamily, policy_spec, problem_spec, read_policy, read_problem
@@ -107,28 +108,32 @@ class Manifest:
 
 
 def _sources(problem: Problem | Family, policies: Sequence[Policy]) -> str:
-    digest = hashlib.sha256(_package().encode())
-    files: set[str] = set()
-    for policy in policies:
-        found, values = sources_of(type(policy))
-        files |= found
-        digest.update(repr(sorted(values)).encode())
+    parts = [_package(), *(_policy(type(policy)) for policy in policies)]
     if not isinstance(problem, Problem | DeclaredFamily):
-        files.add(inspect.getsourcefile(inspect.unwrap(problem)) or "" if inspect.isroutine(problem) else "")
-    for file in sorted(files):
-        digest.update(Path(file).read_bytes() if Path(file).is_file() else file.encode())
-    return digest.hexdigest()[:16]
+        file = Path(inspect.getsourcefile(inspect.unwrap(problem)) or "" if inspect.isroutine(problem) else "")
+        parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else str(file))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def _policy(policy: type[Policy]) -> str:
+    return policy_key(policy, *WAYS)
 
 
 @cache
 def _package() -> str:
-    """A hash of the package's sources that decide what is played, and of numba's version."""
-    digest = hashlib.sha256(source_hash().encode())
-    folder = Path(__file__).parent.parent
-    for part in ("rewards/*.py", "delays/*.py", "specs/*.py", "problem.py", "simulation/*.py"):
-        for path in sorted(folder.glob(part)):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    """A hash of the code that all policies share."""
+    return modules_digest(
+        "kernel/*.py",
+        "rewards/*.py",
+        "delays/*.py",
+        "problem.py",
+        "policies/_base/*.py",
+        "engine/*.py",
+        "engine/gpu/*.py",
+        "specs/*.py",
+        "simulation/*.py",
+    )
 
 
 def labels_of(policies: Sequence[Policy]) -> list[str]:

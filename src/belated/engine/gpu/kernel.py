@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from pathlib import Path
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,12 @@ from belated.engine.ring_loop import play_ring
 from belated.engine.run_io import BAD_ARM, Game, Sink, regret_of
 from belated.engine.wheel_loop import play_wheel
 from belated.errors import MissingComponent
+from belated.kernel.cache import cache_in, folder_for
 from belated.kernel.function_table import every, grid
-from belated.kernel.jit import JIT, SIMULATED, cache_dir
+from belated.kernel.jit import JIT, SIMULATED
 from belated.kernel.law_table import LawTable
 from belated.kernel.rng import run_key
+from belated.policies._base.policy import Policy
 from belated.policies._base.state import REGISTERS, State, reset
 
 INSTALL = "pip install 'belated[cuda]'"
@@ -98,8 +100,8 @@ def exactly() -> Iterator[None]:
 
 
 @cache
-def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
-    """The kernel of this kind, compiled for a policy when it is first launched with it, its code kept in a folder.
+def kernel_for(kind: Kind, policy_class: type[Policy]) -> Any:  # noqa: PLR0915
+    """The kernel of this kind, compiled for a policy's class when it is first launched.
 
     It sees the device's memory as one array for each type of number."""
     device()
@@ -212,5 +214,8 @@ def kernel_for(kind: Kind, folder: Path | None) -> Any:  # noqa: PLR0915
 
     if SIMULATED:
         return cuda.jit(play)
-    with cache_dir(folder, "numba.cuda.core.config") as kept:
-        return cuda.jit(play, lto=False, cache=kept)
+    kernel = cuda.jit(play, lto=False)
+    folder = folder_for(play, policy_class, also=(exactly, version("numba-cuda")))
+    if folder is not None:
+        kernel._cache = cache_in(folder, play, import_module("numba.cuda.dispatcher").CUDACache)
+    return kernel

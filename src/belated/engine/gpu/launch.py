@@ -20,7 +20,7 @@ from belated.engine.run import Outcome
 from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
 from belated.kernel.jit import SIMULATED
-from belated.policies._base.entry_points import code_folder, no_such_arm
+from belated.policies._base.entry_points import no_such_arm
 from belated.policies._base.policy import Policy, encode_policy
 
 CHUNK_SHARE = 0.1
@@ -100,7 +100,7 @@ def call(launch: Launch, room: Buffer) -> None:
     key = kind, type(launch.policy)
     try:
         with nullcontext() if key in _compiled else exactly():
-            kernel = kernel_for(kind, code_folder(type(launch.policy)))
+            kernel = kernel_for(*key)
             kernel[-(-numbers.runs // THREADS), THREADS, room.stream, shared](policy, numbers, *room.views)
         if not SIMULATED:
             _compiled.add(key)

@@ -2,116 +2,45 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
+import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, lru_cache
-from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from belated.errors import InvalidParameter
+from belated.kernel.cache import code_key, python_key
 from belated.kernel.compile import compile_for
-from belated.kernel.jit import cache_folder, entry, inline, policy_entry, private_entry, private_folder
+from belated.kernel.jit import entry, inline
 from belated.kernel.rng import run_key
 from belated.policies._base import interface
-from belated.policies._base.policy import KERNEL_FLAGS, Policy, encode_policy, is_built_in
-from belated.policies._base.state import State, reset, view
+from belated.policies._base.policy import Policy, encode_policy
+from belated.policies._base.state import State, allocate, reset, view
 
 _one_at_a_time = threading.RLock()
 
 
 def entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
-    """``function`` compiled for a policy alone; that of one from outside the package has a cache that knows the
-    policy's own sources."""
+    """``function`` compiled for a policy's class."""
     with _one_at_a_time:
         return _entry_for(function, policy)
 
 
 @cache
 def _entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
-    if is_built_in(policy):
-        return policy_entry(function, policy.__name__)
-    return private_entry(function, *sources_of(policy))
+    return entry(function, policy)
 
 
-def code_folder(policy: type[Policy]) -> Path | None:
-    """Where compiled code of a policy is kept; that from outside the package has a folder that knows its sources."""
-    return cache_folder() if is_built_in(policy) else private_folder(*sources_of(policy))
+def policy_key(policy: type[Policy], *functions: Callable[..., Any]) -> str:
+    """A hash of all code by which a policy plays in functions that are compiled for it. Where that depends on a value
+    that cannot be hashed, each process has another one."""
+    compiled = code_key(*functions, owner=policy) or _PROCESS
+    return f"{compiled}{python_key(policy, allocate, encode_policy, without=('describe', 'regret_bound'))}"
 
 
-def sources_of(policy: type[Policy]) -> tuple[set[str], set[str]]:
-    """(files, values) from outside the package that a policy's compiled code depends on: the files of its classes and
-    of all functions that its own call, and the numbers that these see by a name. The file "" stands for code without a
-    file and for values of which it cannot be told whether they changed."""
-    files: set[str] = set()
-    values = {f"{name}={getattr(policy, name)!r}" for name in KERNEL_FLAGS if hasattr(policy, name)}
-    todo: list[Any] = []
-    for cls in policy.__mro__:
-        if cls.__module__.split(".")[0] not in _KNOWN:
-            files.add(_file_of(cls))
-        todo += [("", value.__func__) for value in vars(cls).values() if isinstance(value, staticmethod)]
-    seen: set[int] = set()
-    while todo:
-        name, value = todo.pop()
-        body = getattr(value, "py_func", value)  # a compiled function
-        if isinstance(body, FunctionType):
-            if id(body) not in seen and str(body.__module__).split(".")[0] not in _KNOWN:
-                seen.add(id(body))
-                files.add(_file_of(body))
-                todo.extend(_names_in(body))
-        elif isinstance(body, type):
-            if body.__module__.split(".")[0] not in _KNOWN:
-                files.add(_file_of(body))
-        elif not isinstance(body, ModuleType | BuiltinFunctionType | np.ufunc):
-            told = _told(body)
-            values.add(f"{name}={told}")
-            if told is None:
-                files.add("")
-    return files, values
-
-
-def _file_of(thing: Any) -> str:
-    """The file of a class or function; "" if it has none that can be read again."""
-    try:
-        file = inspect.getsourcefile(thing) or ""
-    except (TypeError, OSError):
-        file = ""
-    return file if thing.__module__ != "__main__" and Path(file).is_file() else ""
-
-
-def _names_in(body: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What a function sees by a name: in its module, in modules that it names, in what is around it."""
-    codes = [body.__code__]
-    while codes:
-        code = codes.pop()
-        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
-        for name in code.co_names:
-            if name not in body.__globals__:
-                continue
-            found = body.__globals__[name]
-            yield name, found
-            if isinstance(found, ModuleType) and found.__name__.split(".")[0] not in _KNOWN:
-                yield from ((f"{name}.{other}", vars(found)[other]) for other in code.co_names if other in vars(found))
-    for name, cell in zip(body.__code__.co_freevars, body.__closure__ or (), strict=True):
-        yield name, cell.cell_contents
-
-
-def _told(value: Any) -> str | None:
-    """A value as text, by which it is known again; None for what may change unseen."""
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype}{value.shape}{hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
-    if isinstance(value, tuple):
-        parts = [_told(part) for part in value]
-        return None if None in parts else f"({', '.join(map(str, parts))})"
-    return repr(value) if value is None or isinstance(value, bool | int | float | str | bytes | np.generic) else None
-
-
-_KNOWN = {"belated", "numba", "numpy", "math", "abc", "builtins", "typing", "dataclasses"}
-"""Packages whose sources are known otherwise, or do not change."""
+_PROCESS = secrets.token_hex(8)
 
 
 @entry

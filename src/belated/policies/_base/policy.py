@@ -20,9 +20,6 @@ from belated.validation import Horizon, Validated
 
 NO_TABLE: npt.NDArray[np.float64] = np.zeros(0)
 
-KERNEL_FLAGS = ("is_trusted", "uses_pull_id", "reads_pulls", "is_phased", "has_bound_keys", "sweeps")
-"""Class attributes that compiled code sees as constants."""
-
 
 class _VariantLabel:
     """A label that names the variant on instances where its parameter is on."""

@@ -1,0 +1,283 @@
+"""Compiled code on disk: keyed by the code it was compiled from, kept where it may be, forgotten when it is old."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from belated.kernel import cache
+from belated.kernel.jit import JIT
+
+PACKAGE = Path(cache.__file__).parents[1]
+NEEDS_JIT = pytest.mark.skipif(not JIT, reason="nothing is compiled")
+READ_KEYS = """
+import importlib, json, sys
+from pathlib import Path
+
+def keys():
+    for name in [name for name in sys.modules if name.split(".")[0] in ("belated", "mine", "helper", "settings")]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    import belated.policies
+    from belated.engine.runner import WAYS
+    from belated.kernel.cache import code_key
+    from belated.live.learner import state_key
+    from belated.policies._base import entry_points
+    from belated.policies._base.policy import POLICIES
+    from belated.simulation.manifest import _package, _policy
+    policies = dict(POLICIES.items())
+    if OWN:
+        from mine import Mine
+        policies["Mine"] = Mine
+    functions = (*WAYS, entry_points.fill)
+    found = {"": [_package(), code_key(entry_points.begin)]}
+    for name, policy in policies.items():
+        compiled = [code_key(function, owner=policy) for function in functions]
+        found[name] = [compiled, code_key(entry_points.decide, owner=policy), state_key(policy), _policy(policy)]
+    return found
+
+result = [keys()]
+for file, old, new in EDITS:
+    path = Path(file)
+    text = path.read_text()
+    assert text.count(old) == 1, (file, old)
+    path.write_text(text.replace(old, new))
+    result.append(keys())
+    path.write_text(text)
+print(json.dumps(result))
+"""
+Edit = tuple[str, str, str]
+
+
+def changed_keys(folder: Path, edits: Iterable[Edit], own: bool = False) -> list[dict[str, list[str]]]:
+    """For each edit of a copy of the package (and of own policies): (policy: which of its keys are others).
+
+    "code" is that of the engine's entries, "decide" that of a live bandit, "state" that of snapshots, "result" that of
+    stored results; of "" those that belong to no policy."""
+    source = folder / "source"
+    shutil.copytree(PACKAGE, source / "belated", ignore=shutil.ignore_patterns("__pycache__"))
+    script = f"OWN = {own}\nEDITS = {list(edits)!r}\n{READ_KEYS}"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), str(folder)])}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    before, *after = json.loads(done.stdout)
+    assert len(before) > (11 if own else 10)
+    names = {True: ("result", "code"), False: ("code", "decide", "state", "result")}
+    return [
+        {
+            policy: [label for label, old, new in zip(names[not policy], keys, edit[policy], strict=True) if old != new]
+            for policy, keys in before.items()
+            if edit[policy] != keys
+        }
+        for edit in after
+    ]
+
+
+ALL = ["code", "decide", "state", "result"]
+
+
+@NEEDS_JIT
+def test_an_edit_of_the_package_is_seen_by_the_policies_that_it_concerns(tmp_path: Path) -> None:
+    policies, engine, kernel = (f"source/belated/{name}" for name in ("policies", "engine", "kernel"))
+    thompson = f"{policies}/thompson_sampling.py"
+    edits = {
+        "docstring of a module": (thompson, '"""Thompson sampling on what', '"""\n\nSampling on what'),
+        "docstring of a class": (thompson, '"""Draw a mean for each arm', '"""Draw one for each arm'),
+        "docstring of a function": (thompson, '"""The two numbers of', '"""Two numbers of'),
+        "a comment": (thompson, "    @staticmethod\n    def choose", "    # here\n\n    @staticmethod\n    def choose"),
+        "docstring in the kernel": (f"{kernel}/samplers.py", '"""A Beta(a, b) draw from', '"""A draw from'),
+        "docstring in the engine": (f"{engine}/runner.py", '"""From a policy', '"""From one policy'),
+        "a policy": (thompson, "best = -1.0", "best = -2.0"),
+        "a function of a policy's file": (thompson, "policy.successes + total", "total + policy.successes"),
+        "a helper that it calls": (f"{kernel}/samplers.py", "_LARGE = 1e15", "_LARGE = 1e16"),
+        "parameters": (thompson, "return self.successes, self.failures", "return self.failures, self.successes"),
+        "a flag": (f"{policies}/ucb.py", "reads_pulls = False", "reads_pulls = True"),
+        "the base of some policies": (f"{policies}/_base/index.py", "bar = -np.inf", "bar = -1.0"),
+        "all policies": (f"{policies}/_base/interface.py", "state.pulls[arm] += 1\n", "state.pulls[arm] += 2\n"),
+        "plain Python of the engine": (f"{engine}/encode.py", "from __future__ import annotations\n", "A = 0\n"),
+    }
+    found = dict(zip(edits, changed_keys(tmp_path, edits.values()), strict=True))
+    for edit in [name for name in edits if name.startswith(("docstring", "a comment"))]:
+        assert found[edit] == {}, edit
+    for edit in ("a policy", "a function of a policy's file"):
+        assert found[edit] == {"ThompsonSampling": ALL}, edit
+    assert found["a helper that it calls"] == {"": ["result"], "ThompsonSampling": ALL}
+    assert found["parameters"] == {"ThompsonSampling": ["state", "result"]}
+    assert found["a flag"]["UCB"] == ALL
+    assert set(found["a flag"]) <= {"UCB", "OptimisticUCB"}
+    assert found["the base of some policies"]["UCB"] == ALL
+    assert "decide" not in found["the base of some policies"].get("SuccessiveElimination", [])
+    assert all(keys == ALL for policy, keys in found["all policies"].items() if policy)
+    assert len(found["all policies"]) > 10
+    assert found["plain Python of the engine"] == {"": ["result"]}
+
+
+OWN_POLICY = '''
+"""A policy of a user."""
+import numpy as np
+import settings
+from belated.policies._base.policy import policy
+from belated.policies._base.confidence import ConfidencePolicy
+from belated.policies._base.index import IndexPolicy
+from helper import weight
+from settings import SIGN
+
+TABLE = np.array([1.0, 2.0])
+
+def scaled(by):
+    def formula(total):
+        return by * total
+    return formula
+
+@policy
+class Mine(IndexPolicy, ConfidencePolicy):
+    """Mine."""
+    label = "Mine"
+
+    @staticmethod
+    def index(policy, arm):
+        """The index."""
+        return SIGN * settings.SCALE * TABLE[0] * weight(arm.total, arm.observed)
+'''
+HELPER = '''
+from belated.kernel.jit import inline
+
+@inline
+def weight(total, observed):
+    """A helper."""
+    return {formula}
+
+def unused(x):
+    return x
+'''
+SETTINGS = "SIGN = 1.0\nSCALE = 3.0\nUNUSED = {'a': 1}\n"
+
+
+def write_own(folder: Path) -> None:
+    (folder / "mine.py").write_text(OWN_POLICY)
+    (folder / "helper.py").write_text(HELPER.format(formula="total / max(observed, 1.0)"))
+    (folder / "settings.py").write_text(SETTINGS)
+
+
+@NEEDS_JIT
+def test_an_edit_of_an_own_policy_and_of_what_it_calls_is_seen(tmp_path: Path) -> None:
+    write_own(tmp_path)
+    same = [
+        ("mine.py", '"""Mine."""', '"""Mine, and mine only."""'),
+        ("mine.py", '"""The index."""', '"""An index."""  # really'),
+        ("mine.py", "TABLE =", "\n\n# of numbers\nTABLE ="),
+        ("helper.py", '"""A helper."""', '"""It\n    helps."""'),
+        ("helper.py", "    return x", "    return x + 1"),
+        ("settings.py", "UNUSED = {'a': 1}", "UNUSED = {'a': 2}"),
+    ]
+    other = [
+        ("mine.py", "TABLE[0]", "TABLE[1]"),
+        ("mine.py", "[1.0, 2.0]", "[1.0, 3.0]"),
+        ("mine.py", '    label = "Mine"', '    label = "Mine"\n    reads_pulls = False'),
+        ("helper.py", "total / max", "-total / max"),
+        ("helper.py", "@inline\n", "from belated.kernel.jit import outlined\n@outlined\n"),
+        ("settings.py", "SIGN = 1.0", "SIGN = -1.0"),
+        ("settings.py", "SIGN = 1.0", "SIGN = 1"),
+        ("settings.py", "SCALE = 3.0", "SCALE = 4.0"),
+    ]
+    found = changed_keys(tmp_path, [*same, *other], own=True)
+    for edit, keys in zip([*same, *other], found, strict=True):
+        assert keys == ({} if edit in same else {"Mine": ALL}), edit
+
+
+def first(value: float) -> float:
+    return second(value)
+
+
+def second(value: float) -> float:
+    return SECRET * value + first(value)  # and so on
+
+
+SECRET: object = 3.0
+
+
+def test_a_value_that_cannot_be_hashed_has_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = []
+    for value in (3.0, 4.0, 3, True, (3.0, 3), "a", b"a", None, object(), [3.0], {"a": 1}):
+        monkeypatch.setitem(globals(), "SECRET", value)
+        keys.append(cache.code_key(first))
+        assert keys[-1] == cache.code_key(first)
+    assert None not in keys[:8]
+    assert len(set(keys[:8])) == 8
+    assert keys[8:] == [None, None, None]
+
+
+def test_a_class_that_another_process_cannot_import_has_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Local:
+        pass
+
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    assert cache.folder_for(first) is not None
+    assert cache.folder_for(first, Path) is not None
+    assert cache.folder_for(first, Local) is None
+
+
+PLAY = """
+from belated import Bandit
+from mine import Mine
+
+bandit = Bandit(["bad", "good"], Mine())
+for _ in range(100):
+    decision = bandit.choose()
+    bandit.observe(decision.id, 0.8 if decision.arm == "good" else 0.2)
+print(bandit.summary()[0].pulls, sum(bandit._learner._decide.stats.cache_hits.values()))
+"""
+
+
+def play(folder: Path, store: Path) -> list[int]:
+    """How often the worse arm was pulled, and how often compiled code was found, in a process of its own."""
+    environment = {**os.environ, "BELATED_CACHE_DIR": str(store), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder), str(PACKAGE.parent)])
+    done = subprocess.run([sys.executable, "-c", PLAY], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [int(number) for number in done.stdout.split()]
+
+
+@NEEDS_JIT
+def test_code_is_found_again_until_a_helper_is_edited(tmp_path: Path) -> None:
+    write_own(tmp_path)
+    store = tmp_path / "cache"
+    assert play(tmp_path, store) == [1, 0]  # the better arm has the larger mean
+    helper, policy = tmp_path / "helper.py", tmp_path / "mine.py"
+    policy.write_text(policy.read_text().replace('"""The index."""', '"""\n        The\n        index."""'))
+    assert play(tmp_path, store) == [1, 1]
+    helper.write_text(HELPER.format(formula="-total / max(observed, 1.0)"))
+    assert play(tmp_path, store) == [99, 0]
+
+
+@NEEDS_JIT
+def test_without_a_folder_code_is_compiled_in_each_process(tmp_path: Path) -> None:
+    write_own(tmp_path)
+    store = tmp_path / "cache"
+    store.write_text("a file, so no folder can be made here")
+    assert play(tmp_path, store) == [1, 0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "helper.py", "mine.py", "settings.py"]
+
+
+def test_old_folders_are_forgotten_and_others_are_not(tmp_path: Path) -> None:
+    names = ("0123456789abcdef", "play-UCB-0123456789abcdef", "fedcba9876543210", "something else", "play-UCB-01")
+    old, old_entry, young, *foreign = (tmp_path / name for name in names)
+    for folder in (old, old_entry, young, *foreign):
+        folder.mkdir()
+    for folder in (old, old_entry, *foreign):
+        os.utime(folder, (0, 0))
+    cache._forget_old(tmp_path)
+    assert not old.exists()
+    assert not old_entry.exists()
+    assert all(folder.exists() for folder in (young, *foreign))
