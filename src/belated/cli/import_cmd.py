@@ -18,13 +18,13 @@ def command(
 ) -> None:
     """Take in the events of an export that are not there yet."""
     with guarded(), needed():
-        from belated.service.core.export import take_in
+        from belated.service.core.export import import_parquet
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
 
         with closing(open_journal(settings({"db": db}).db)) as journal:
             known = {stored.name for stored in journal.experiments()}
-            name, new = take_in(journal, file)
+            name, new = import_parquet(journal, file)
         if new:
             note(f"{name}: {plural(new, 'event')} taken in.")
         elif name not in known:

@@ -39,17 +39,17 @@ def create(
 def listing(db: Db = None) -> None:
     """All keys, without what they are."""
     with guarded(), needed():
-        from belated.service.core.timestamps import shown
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
+        from belated.service.timestamps import isoformat
 
-        with closing(open_journal(settings({"db": db}).db, make=False, read_only=True)) as journal:
+        with closing(open_journal(settings({"db": db}).db, create=False, read_only=True)) as journal:
             found = journal.all_keys()
         if not found:
             note("there are no keys: whoever reaches the server may do everything.")
             return
         rows = [
-            (name, role, shown(created), shown(revoked) if revoked is not None else "")
+            (name, role, isoformat(created), isoformat(revoked) if revoked is not None else "")
             for _, name, role, created, revoked in found
         ]
         lines = [("name", "role", "made", "revoked"), *rows]
@@ -66,6 +66,6 @@ def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="Of the key.
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
 
-        with closing(open_journal(settings({"db": db}).db, make=False)) as journal:
+        with closing(open_journal(settings({"db": db}).db, create=False)) as journal:
             revoke_key(journal, name)
         note(f"{name} is revoked; servers forget it within seconds.")

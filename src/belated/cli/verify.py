@@ -21,7 +21,7 @@ def command(db: Db = None) -> None:
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
 
-        with closing(open_journal(settings({"db": db}).db, make=False, read_only=True)) as journal:
+        with closing(open_journal(settings({"db": db}).db, create=False, read_only=True)) as journal:
             found = verify(journal)
         for each in found:
             text = f"{each.name}: {plural(each.events, 'event')}, {plural(each.decisions, 'decision')}"

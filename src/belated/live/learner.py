@@ -30,6 +30,14 @@ class Bounds(NamedTuple):
     upper_from: int | None = None
 
 
+class ArmCounts(NamedTuple):
+    """Pulls, observed rewards and their sum, per arm."""
+
+    pulls: npt.NDArray[np.int64]
+    observed: npt.NDArray[np.int64]
+    total: npt.NDArray[np.float64]
+
+
 class Learner:
     """A policy and its state. The same calls in the same order give the same bits.
 
@@ -54,6 +62,23 @@ class Learner:
         self._answer = _quiet(entry_points.entry_for(entry_points.answer, type(self.policy)))
         with ignore_overflow():
             entry_points.begin(self.state, seed_words(self.seed))
+
+    @classmethod
+    def from_counts(cls, policy: Policy, seed: int, counts: ArmCounts, *, decisions: int) -> Learner:
+        """A learner with given counts after a number of decisions; for policies that keep nothing else."""
+        learner = cls(counts.pulls.size, policy, seed)
+        for own, given in zip(learner._count_arrays(), counts, strict=True):
+            own[: learner.arms] = given
+        learner.decisions = decisions
+        return learner
+
+    def counts(self) -> ArmCounts:
+        """A copy of the counts of each arm."""
+        pulls, observed, total = (array[: self.arms] for array in self._count_arrays())
+        return ArmCounts(pulls.astype(np.int64), observed.astype(np.int64), total.astype(np.float64))
+
+    def _count_arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.state.pulls, self.state.observed, self.state.total
 
     @property
     def supports_retraction(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the server counts, for Prometheus and for the dashboard."""
+"""Prometheus metrics of the server."""
 
 from __future__ import annotations
 
@@ -10,41 +10,39 @@ COMMITS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 
 
 class Metrics:
-    """Counters of this process, since it started."""
+    """Metrics of this process since it started."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.decisions = Counter("belated_decisions", "Decisions made.", ["experiment"], registry=self.registry)
         self.feedback = Counter(
             "belated_feedback",
-            "Feedback by result: observed, late (after silence had been taken for an answer), duplicate, conflict.",
+            "Feedback by result: observed, late (after a reward was imputed), duplicate, conflict.",
             ["experiment", "result"],
             registry=self.registry,
         )
-        self.unknown = Counter(
-            "belated_feedback_unknown", "Feedback for decisions that nobody knows.", registry=self.registry
-        )
+        self.unknown = Counter("belated_feedback_unknown", "Feedback for unknown decisions.", registry=self.registry)
         self.imputed = Counter(
-            "belated_imputed", "Silence that was taken for an answer.", ["experiment"], registry=self.registry
+            "belated_imputed", "Rewards imputed after silence.", ["experiment"], registry=self.registry
         )
-        self.pending = Gauge("belated_pending", "Decisions without an answer.", ["experiment"], registry=self.registry)
+        self.pending = Gauge("belated_pending", "Decisions without feedback.", ["experiment"], registry=self.registry)
         self.damaged = Gauge("belated_experiments_damaged", "Experiments that cannot be read.", registry=self.registry)
         self.oldest = Gauge(
             "belated_oldest_pending_seconds",
-            "Age of the oldest decision without an answer.",
+            "Age of the oldest decision without feedback.",
             ["experiment"],
             registry=self.registry,
         )
         self.delay = Histogram(
             "belated_feedback_delay_seconds",
-            "From the decision to its feedback.",
+            "Time from a decision to its feedback.",
             ["experiment"],
             buckets=DELAYS,
             registry=self.registry,
         )
         self.commits = Histogram(
             "belated_commit_seconds",
-            "A transaction, from its first operation to the disk.",
+            "Time from the start of a transaction to its commit.",
             buckets=COMMITS,
             registry=self.registry,
         )
@@ -53,17 +51,17 @@ class Metrics:
         self._decided: dict[str, Counter] = {}
 
     def decided(self, experiment: str, count: int) -> None:
-        """Decisions were made."""
-        found = self._decided.get(experiment)
-        if found is None:
-            found = self._decided[experiment] = self.decisions.labels(experiment)
-        found.inc(count)
+        """Count decisions."""
+        counter = self._decided.get(experiment)
+        if counter is None:
+            counter = self._decided[experiment] = self.decisions.labels(experiment)
+        counter.inc(count)
 
     def committed(self, seconds: float, events: int) -> None:
-        """A transaction is on disk."""
+        """Record a commit."""
         self.commits.observe(seconds)
         self.events.inc(events)
 
     def text(self) -> bytes:
-        """All of it, as Prometheus reads it."""
+        """The metrics in the text format of Prometheus."""
         return generate_latest(self.registry)

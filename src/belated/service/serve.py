@@ -1,4 +1,4 @@
-"""Running the server: listening, signals, logs."""
+"""Run the server: sockets, signals, logs."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ import structlog
 import uvicorn
 
 from belated.errors import ConfigurationError
-from belated.service.api.app import make_app
+from belated.service.app import make_app
 from belated.service.core.service import Service
 from belated.service.settings import Settings
 from belated.service.storage.database import without_password
 from belated.service.storage.journal import open_journal
 
 GRACE_SECONDS = 8
-"""How long requests that were begun may take to end, once the end is asked for."""
-OTHERS = ("uvicorn", "asyncio", "psycopg")
-"""Loggers of other packages that speak in our process."""
+"""How long a shutdown waits for requests in progress."""
+LIBRARIES = ("uvicorn", "asyncio", "psycopg")
+"""Loggers of libraries."""
 
-_TRACES = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
-"""Tracebacks without the values of variables: a key may be among them."""
+_TRACEBACKS = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
+"""Tracebacks without local variables, which may hold keys."""
 
 
-def set_up_logs(level: str) -> None:
-    """Logs as lines of JSON on standard error."""
+def configure_logging(level: str) -> None:
+    """Log lines of JSON to standard error."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _TRACES,
+            _TRACEBACKS,
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
-    others = logging.StreamHandler(sys.stderr)
-    others.setFormatter(
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[
                 structlog.stdlib.add_log_level,
@@ -54,28 +54,28 @@ def set_up_logs(level: str) -> None:
             ],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _TRACES,
+                _TRACEBACKS,
                 structlog.processors.JSONRenderer(),
             ],
         )
     )
-    for name in OTHERS:
+    for name in LIBRARIES:
         logger = logging.getLogger(name)
-        logger.handlers[:] = [others]
+        logger.handlers[:] = [handler]
         logger.propagate = False
         logger.setLevel(max(getattr(logging, level.upper()), logging.WARNING))
 
 
 def serve(
-    settings: Settings, listening: Callable[[str], None] | None = None, listener: socket.socket | None = None
+    settings: Settings, on_ready: Callable[[str], None] | None = None, listener: socket.socket | None = None
 ) -> None:
-    """Serve until a signal says to end; ``listening`` is called with the address once requests are taken. ``listener``
-    is what :func:`listen` gave, where that was called before."""
-    set_up_logs(settings.log)
+    """Serve until a signal; ``on_ready`` is called with the address once requests are accepted. ``listener`` is a
+    socket from :func:`listen`, if it was already opened."""
+    configure_logging(settings.log)
     if not settings.loopback:
         _check_keys(settings)
-    with listener if listener is not None else listen(settings) as taken:
-        open_journal(settings.db).close()  # what is wrong with it is told before anything starts
+    with listener if listener is not None else listen(settings) as bound:
+        open_journal(settings.db).close()  # report errors before anything starts
         service = Service(lambda: open_journal(settings.db), keys_needed=not settings.loopback)
         config = uvicorn.Config(
             make_app(service, any_host=not settings.loopback),
@@ -86,29 +86,29 @@ def serve(
             timeout_graceful_shutdown=GRACE_SECONDS,
             lifespan="on",
         )
-        host, port = taken.getsockname()[:2]
+        host, port = bound.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        server = _Server(config, lambda: listening(address) if listening else None)
-        server.run([taken])
+        server = _Server(config, lambda: on_ready(address) if on_ready else None)
+        server.run([bound])
     if service.failed is not None:
         raise service.failed
 
 
 def _check_keys(settings: Settings) -> None:
-    """An error unless there is a key in use; where there is no file yet, none is made."""
+    """Raise unless there is an active key; does not create the database."""
     keys: Sequence[tuple[str, str, str, int, int | None]] = ()
     if "://" in settings.db or Path(settings.db).is_file():
         with closing(open_journal(settings.db)) as journal:
             keys = journal.all_keys()
     if not any(revoked is None for *_, revoked in keys):
         raise ConfigurationError(
-            f"host is {settings.host!r}, which others can reach, and there are no keys; make one with belated keys "
-            f"create --role admin --db {without_password(settings.db)!r}, or listen on 127.0.0.1."
+            f"host is {settings.host!r}, which other machines can reach, and there are no keys; create one with "
+            f"belated keys create --role admin --db {without_password(settings.db)!r}, or listen on 127.0.0.1."
         )
 
 
 def listen(settings: Settings) -> socket.socket:
-    """A socket at the address, so that nobody else has it; connections wait until they are served."""
+    """Bind the address; connections queue until they are served."""
     try:
         host = settings.host.strip("[]")
         family = socket.getaddrinfo(host, settings.port, type=socket.SOCK_STREAM)[0][0]
@@ -121,19 +121,19 @@ def listen(settings: Settings) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
         super().__init__(config)
-        self._told = started
+        self._on_started = on_started
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig == signal.SIGTERM:
-            self.should_exit = True  # as asked, so that the exit status is 0
+            self.should_exit = True  # an orderly shutdown: exit status 0
         else:
             super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         gc.collect()
-        gc.freeze()  # what is there now stays: the collector need not look through it again and again
+        gc.freeze()  # long-lived objects: exclude them from garbage collection
         if self.started:
-            self._told()
+            self._on_started()

@@ -1,4 +1,4 @@
-"""What goes over the wire: requests and answers, and how much of each is allowed."""
+"""Request and response bodies, with the description and the limits of every field."""
 
 from __future__ import annotations
 
@@ -7,244 +7,379 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from belated.service.core.spec import LONGEST_ARM, LONGEST_SILENCE, MOST_ARMS, NAME
+from belated.policies._base.defaults import USUAL
+from belated.service.core.spec import ID, LONGEST_ARM, LONGEST_ID, LONGEST_SILENCE, MOST_ARMS, NAME
 
-MOST_AT_A_TIME = 1_000
-"""Decisions, or feedbacks, of one request."""
-MOST_MOVED = 10_000
-"""Decisions, and answers, of a bandit that moves, in one request."""
-BODY = 1 << 20
-"""Bytes of a request's body."""
+MAX_ITEMS = 1_000
+"""Decisions, or feedback items, in one request."""
+MAX_IMPORTED = 10_000
+"""Decisions, and feedback, of an imported bandit in one request."""
+MAX_BODY = 1 << 20
+"""Bytes of a request body."""
 
 END = r"(?!\n)$"
-"""Of a text. ``$`` alone is the end to some readers of patterns, and a line break before the end to Python too."""
+"""End of a text. Some regex dialects let ``$`` match only at the end, Python's also before a trailing newline."""
 ExperimentName = Annotated[str, Meta(pattern=f"^{NAME}{END}", max_length=64)]
 ArmName = Annotated[str, Meta(min_length=1, max_length=LONGEST_ARM)]
-ID = r"(?!\.\.?$)[^\x00-\x1f\x7f/]+"
-"""Ids of decisions: they stand in addresses, and in databases that know no character 0."""
 NewId = Annotated[str, Meta(min_length=1, max_length=128, pattern=f"^{ID}{END}")]
-LONGEST_ID = 132
 Id = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID, pattern=f"^{ID}{END}")]
-"""Of a decision that was made; one of a batch has the batch's id and a number."""
+"""The id of an existing decision; in a batch, the id of the batch and a number."""
 Reward = Annotated[float, Meta(ge=0.0, le=1.0)]
 Time = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "date-time"})]
-Count = Annotated[int, Meta(ge=1, le=MOST_AT_A_TIME)]
-Total = Annotated[int, Meta(ge=1, le=2**53)]
 Number = Annotated[int, Meta(ge=0, le=2**53)]
-Seed = Annotated[int, Meta(ge=0, le=2**53)]
+
+_UNIQUE = {"uniqueItems": True}
+_POLICY = "The policy's `name`, as a label or a class, and its parameters; omitted parameters have their defaults."
+_SEED = "Seeds the policy's randomness. The same seed, feedback and order give the same decisions."
+_OBSERVED_AT = (
+    "When the feedback was observed, if not now: RFC 3339, at most five minutes ahead of the server's clock. A time "
+    "before the decision counts as a delay of 0."
+)
+
+
+# ---- requests ----
 
 
 class SilenceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What no answer means: after so many seconds, this reward."""
+    """What silence means: a reward to impute after a timeout."""
 
-    after: Annotated[float, Meta(gt=0.0, le=LONGEST_SILENCE)]
-    reward: Reward
+    after: Annotated[
+        float,
+        Meta(
+            gt=0.0,
+            le=LONGEST_SILENCE,
+            description="Seconds after the decision at which silence counts as feedback; at most ten years.",
+        ),
+    ]
+    reward: Annotated[
+        Reward, Meta(description="The reward to impute. The true reward replaces it if it still arrives.")
+    ]
 
 
 class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An experiment to be made."""
+    """An experiment to create."""
 
-    name: ExperimentName
-    arms: Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS, extra_json_schema={"uniqueItems": True})]
-    policy: dict[str, Any] | None = None
-    """Left out: the usual one, of an experiment with silence or without."""
-    seed: Seed = 0
-    silence: SilenceRequest | None = None
+    name: Annotated[
+        ExperimentName, Meta(description="Letters, digits, `.`, `_` and `-`, starting with a letter or digit.")
+    ]
+    arms: Annotated[
+        list[ArmName],
+        Meta(
+            min_length=1,
+            max_length=MOST_ARMS,
+            extra_json_schema=_UNIQUE,
+            description="Unique names of the arms. Responses list arms in this order.",
+        ),
+    ]
+    policy: Annotated[dict[str, Any] | None, Meta(description=f"{_POLICY} Default: {USUAL} The response shows it.")] = (
+        None
+    )
+    seed: Annotated[Number, Meta(description=_SEED)] = 0
+    silence: Annotated[
+        SilenceRequest | None,
+        Meta(description="What silence means. Default: nothing; decisions stay pending indefinitely."),
+    ] = None
 
 
 class HistoryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What happened to a bandit elsewhere, or a part of it, as ``Bandit.to_dict`` writes it down."""
+    """The history of a bandit that ran elsewhere, or a part of it, as ``Bandit.to_dict`` writes it."""
 
-    arms: Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS, extra_json_schema={"uniqueItems": True})]
-    policy: dict[str, Any]
-    decisions: Annotated[list[Number], Meta(max_length=MOST_MOVED)]
-    """Of each decision, its arm's place."""
-    answers: Annotated[list[tuple[Number, Number, Reward]], Meta(max_length=MOST_MOVED)]
-    """[how many decisions were made before it, the decision's number, the reward], in their order."""
-    seed: Seed = 0
-    after: Number = 0
-    """How many decisions and answers are in the parts before."""
-    first: Number = 0
-    """How many of them are decisions."""
-    more: bool = False
-    """Whether parts follow; until the last one the experiment is stopped."""
+    arms: Annotated[
+        list[ArmName],
+        Meta(min_length=1, max_length=MOST_ARMS, extra_json_schema=_UNIQUE, description="As for an experiment."),
+    ]
+    policy: Annotated[dict[str, Any], Meta(description=_POLICY)]
+    decisions: Annotated[
+        list[Number],
+        Meta(max_length=MAX_IMPORTED, description="The index (0, 1, ...) of the arm of each decision, in order."),
+    ]
+    answers: Annotated[
+        list[tuple[Number, Number, Reward]],
+        Meta(
+            max_length=MAX_IMPORTED,
+            description="Feedback in order: `[number of decisions made before it, number of its decision, reward]`.",
+        ),
+    ]
+    seed: Annotated[Number, Meta(description=_SEED)] = 0
+    after: Annotated[
+        Number, Meta(description="Number of decisions and feedback items in the parts before this one.")
+    ] = 0
+    first: Annotated[Number, Meta(description="How many of those were decisions.")] = 0
+    more: Annotated[
+        bool, Meta(description="Whether more parts follow. The experiment is stopped until the last one.")
+    ] = False
 
 
 class ArmRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An arm to be added."""
+    """An arm to add."""
 
-    arm: ArmName
+    arm: Annotated[ArmName, Meta(description="The name of the new arm.")]
 
 
 class DecisionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A decision to be made, or ``count`` of them."""
+    """A decision to make, or ``count`` of them."""
 
-    id: NewId | None = None
-    unit: Annotated[str, Meta(max_length=256)] | None = None
-    metadata: dict[str, Any] | None = None
-    count: Count | None = None
-    of: Total | None = None
-    """How many the caller makes in all, where one id needs several requests; another number is another request."""
+    id: Annotated[
+        NewId | None,
+        Meta(
+            description="Your id, an idempotency key that never expires. If omitted, the server generates one, and a "
+            "repeated request makes another decision."
+        ),
+    ] = None
+    unit: Annotated[
+        Annotated[str, Meta(max_length=256)] | None,
+        Meta(description="Whom the decision is for. It is stored with the decision and has no effect."),
+    ] = None
+    metadata: Annotated[
+        dict[str, Any] | None,
+        Meta(description="Your data, stored with the decision: at most 16,384 bytes of JSON, 64 levels deep."),
+    ] = None
+    count: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_ITEMS)] | None,
+        Meta(description="Number of decisions to make. With an `id` their ids are `ID.0`, `ID.1`, ..."),
+    ] = None
+    of: Annotated[
+        Annotated[int, Meta(ge=1, le=2**53)] | None,
+        Meta(
+            description="Total number of decisions, where one `id` takes several requests; another total is another "
+            "request."
+        ),
+    ] = None
 
 
 class FeedbackRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The reward of a decision, and when it was seen: at most five minutes ahead of the server's clock. A time before
-    the decision is taken, as clocks differ, and is a delay of 0."""
+    """The reward of a decision, and when it was observed: at most five minutes ahead of the server's clock. A time
+    before the decision is accepted, as clocks differ, and counts as a delay of 0."""
 
-    reward: Reward
-    observed_at: Time | None = None
+    reward: Annotated[Reward, Meta(description="The reward.")]
+    observed_at: Annotated[Time | None, Meta(description=_OBSERVED_AT)] = None
 
 
 class FeedbackItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of several feedbacks; ``observed_at`` as of a single one."""
+    """An item of batch feedback; ``observed_at`` as in a single feedback."""
 
-    id: Id
-    reward: Reward
-    observed_at: Time | None = None
+    id: Annotated[Id, Meta(description="The id of the decision.")]
+    reward: Annotated[Reward, Meta(description="The reward.")]
+    observed_at: Annotated[Time | None, Meta(description=_OBSERVED_AT)] = None
 
 
 class FeedbacksRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Several feedbacks at once; each is read, and taken or refused, for itself. Each should be a FeedbackItem; an
-    object that is none is refused in its result."""
+    """Batch feedback; each item is validated, and accepted or refused, on its own. Each should be a FeedbackItem; any
+    other object is refused in its result."""
 
-    feedback: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=MOST_AT_A_TIME)]
+    feedback: Annotated[
+        list[msgspec.Raw],
+        Meta(
+            min_length=1,
+            max_length=MAX_ITEMS,
+            description="The items. An invalid one is refused in its own result and does not affect the others.",
+        ),
+    ]
+
+
+# ---- responses ----
 
 
 class ArmAnswer(msgspec.Struct):
-    """What is known of an arm; ``lower`` and ``upper`` are the policy's bounds on its mean."""
+    """The statistics of an arm; ``lower`` and ``upper`` are the policy's bounds on its mean."""
 
-    arm: str
-    pulls: int
-    observed: int
-    pending: int
-    mean: float | None
-    lower: float
-    upper: float
-    active: bool
-    eliminated_at: int | None
-    """The first decision (1, 2, ...) that could no longer be this arm."""
-    lower_from: int | None = None
-    """Of a policy with prefix brackets, how many of the arm's first pulls give the lower bound."""
-    upper_from: int | None = None
-    """The same for the upper bound."""
+    arm: Annotated[str, Meta(description="Its name.")]
+    pulls: Annotated[int, Meta(description="Its decisions, without cancelled ones.")]
+    observed: Annotated[int, Meta(description="Those with feedback, including imputed.")]
+    pending: Annotated[int, Meta(description="Those without feedback: `pulls - observed`.")]
+    mean: Annotated[float | None, Meta(description="The mean observed reward; null before the first feedback.")]
+    lower: Annotated[
+        float, Meta(description="The policy's lower bound on the mean, within [0, 1], given what is pending.")
+    ]
+    upper: Annotated[
+        float,
+        Meta(description="Its upper bound. Bounds from different pulls may cross: one of them does not hold then."),
+    ]
+    active: Annotated[bool, Meta(description="Whether it can still be chosen.")]
+    eliminated_at: Annotated[
+        int | None,
+        Meta(
+            description="The number of a decision, not a time: the first one (1, 2, ...) that could no longer choose "
+            "this arm. Null for an active arm."
+        ),
+    ]
+    lower_from: Annotated[
+        int | None,
+        Meta(
+            description="For policies with prefix brackets (Prefix-UCB, Prefix-SE), the number of the arm's first "
+            "pulls that give `lower`; null for others, and before the first pull."
+        ),
+    ] = None
+    upper_from: Annotated[int | None, Meta(description="The same for `upper`.")] = None
 
 
 class SilenceAnswer(msgspec.Struct):
-    """What no answer means."""
+    """What silence means."""
 
-    after: float
-    reward: float
+    after: Annotated[float, Meta(description="Seconds.")]
+    reward: Annotated[float, Meta(description="The reward that is imputed then.")]
 
 
 class ExperimentAnswer(msgspec.Struct):
-    """An experiment as it is now."""
+    """The current state of an experiment."""
 
-    name: str
-    policy: dict[str, Any]
-    seed: int
-    silence: SilenceAnswer | None
-    status: str
-    created_at: str
-    arms: list[ArmAnswer]
-    decisions: int
-    """All that were made, cancelled ones too."""
-    pulls: int
-    observed: int
-    pending: int
-    cancelled: int
-    imputed: int
-    late: int
-    last_event: int
-    """The number of the last event, for GET .../events."""
+    name: Annotated[str, Meta(description="Its name.")]
+    policy: Annotated[
+        dict[str, Any], Meta(description="The policy's label and all of its parameters that have a value.")
+    ]
+    seed: Annotated[int, Meta(description="The seed.")]
+    silence: Annotated[SilenceAnswer | None, Meta(description="What silence means; null: nothing.")]
+    status: Annotated[str, Meta(description="`running` or `stopped`.")]
+    created_at: Annotated[str, Meta(description="When it was created.")]
+    arms: Annotated[list[ArmAnswer], Meta(description="The statistics of each arm.")]
+    decisions: Annotated[int, Meta(description="All decisions, including cancelled ones.")]
+    pulls: Annotated[int, Meta(description="Those that were not cancelled.")]
+    observed: Annotated[int, Meta(description="Those with feedback, including imputed.")]
+    pending: Annotated[int, Meta(description="Those without feedback.")]
+    cancelled: Annotated[int, Meta(description="Those that were cancelled.")]
+    imputed: Annotated[int, Meta(description="Those whose feedback is currently imputed.")]
+    late: Annotated[
+        int, Meta(description="Those whose true reward arrived after it had been imputed, and replaced it.")
+    ]
+    last_event: Annotated[int, Meta(description="The number of the last event, for `GET .../events`.")]
 
 
 class ExperimentsAnswer(msgspec.Struct):
     """All experiments."""
 
-    experiments: list[ExperimentAnswer]
-    damaged: list[str]
-    """The names of those that cannot be read; see ``belated verify``."""
+    experiments: Annotated[list[ExperimentAnswer], Meta(description="All experiments, oldest first.")]
+    damaged: Annotated[
+        list[str],
+        Meta(description="The names of those that cannot be read; run `belated verify` for details."),
+    ]
 
 
 class DecisionAnswer(msgspec.Struct):
-    """A decision that was made."""
+    """A decision as it was made."""
 
-    id: str
-    experiment: str
-    arm: str
-    decided_at: str
+    id: Annotated[str, Meta(description="The id, yours or the server's (a UUID, version 7).")]
+    experiment: Annotated[str, Meta(description="The name of the experiment.")]
+    arm: Annotated[str, Meta(description="The arm to show.")]
+    decided_at: Annotated[str, Meta(description="When the decision was made.")]
 
 
 class DecisionsAnswer(msgspec.Struct):
     """Several decisions."""
 
-    decisions: list[DecisionAnswer]
+    decisions: Annotated[list[DecisionAnswer], Meta(description="The decisions, in order.")]
 
 
-class DecisionStatusAnswer(msgspec.Struct):
-    """A decision and what became of it."""
+class DecisionStatusAnswer(DecisionAnswer):
+    """A decision and its outcome."""
 
-    id: str
-    experiment: str
-    arm: str
-    decided_at: str
-    status: str
-    reward: float | None
-    observed_at: str | None
-    late: bool
-    deadline: str | None
-    unit: str | None
-    metadata: dict[str, Any] | None
+    status: Annotated[str, Meta(description="`pending`, `observed`, `imputed` (after silence) or `cancelled`.")]
+    reward: Annotated[float | None, Meta(description="The reward; null while pending, and once cancelled.")]
+    observed_at: Annotated[
+        str | None,
+        Meta(
+            description="When the feedback was observed according to its sender, or else when it was written. For an "
+            "imputed reward: when it was imputed."
+        ),
+    ]
+    late: Annotated[bool, Meta(description="Whether the true reward arrived after it had been imputed.")]
+    deadline: Annotated[
+        str | None,
+        Meta(description="When silence counts as feedback; null if never. A restart does not move it."),
+    ]
+    unit: Annotated[str | None, Meta(description="As given.")]
+    metadata: Annotated[dict[str, Any] | None, Meta(description="As given.")]
 
 
 class FeedbackResult(msgspec.Struct, omit_defaults=True):
-    """What became of one of several feedbacks: the status that it would have had alone. ``id`` is null where none was
-    given."""
+    """The result of one item of batch feedback, with the status of the same feedback sent on its own."""
 
-    id: str | None
-    status: int
-    type: str | None = None
-    detail: str | None = None
+    id: Annotated[str | None, Meta(description="The id of the decision; null if none was given.")]
+    status: Annotated[
+        int, Meta(description="The status of the same feedback sent on its own: 201, 200, 404, 409, 422 or 503.")
+    ]
+    type: Annotated[str | None, Meta(description="The problem type, if it was refused.")] = None
+    detail: Annotated[str | None, Meta(description="What is wrong and what to do, if it was refused.")] = None
 
 
 class FeedbacksAnswer(msgspec.Struct):
-    """What became of each feedback, in their order."""
+    """The result of each item of batch feedback."""
 
-    results: list[FeedbackResult]
+    results: Annotated[list[FeedbackResult], Meta(description="The result of each item, in order.")]
 
 
 class CurveAnswer(msgspec.Struct):
-    """Kaplan-Meier: the share of an arm's answers that come within so many seconds, with an interval of 95 %."""
+    """A Kaplan-Meier curve: the share of an arm's feedback that arrives within a time, with a 95 % interval."""
 
-    arm: str
-    observed: int
-    pending: int
-    seconds: list[float]
-    answered: list[float]
-    lower: list[float | None]
-    upper: list[float | None]
+    arm: Annotated[str, Meta(description="The arm.")]
+    observed: Annotated[int, Meta(description="Feedback that arrived, without imputed.")]
+    pending: Annotated[int, Meta(description="Feedback still outstanding.")]
+    seconds: Annotated[list[float], Meta(description="The times at which the curve steps, at most 200.")]
+    answered: Annotated[
+        list[float], Meta(description="The share of feedback that arrives within these seconds (Kaplan-Meier).")
+    ]
+    lower: Annotated[
+        list[float | None], Meta(description="The lower end of its 95 % interval; null where it is undefined.")
+    ]
+    upper: Annotated[list[float | None], Meta(description="The upper end.")]
 
 
 class DelaysAnswer(msgspec.Struct):
     """The delay curves of an experiment's arms."""
 
-    experiment: str
-    at: str
-    decisions: int
-    """How many were looked at: the newest ones."""
-    curves: list[CurveAnswer]
+    experiment: Annotated[str, Meta(description="The name of the experiment.")]
+    at: Annotated[str, Meta(description="When this was computed.")]
+    decisions: Annotated[
+        int,
+        Meta(description="Number of decisions used: the newest, at most 100,000, without cancelled and imported ones."),
+    ]
+    curves: Annotated[list[CurveAnswer], Meta(description="One curve per arm.")]
+
+
+class EventLine(msgspec.Struct):
+    """A line of ``GET .../events``. Fields that do not apply are omitted."""
+
+    seq: Annotated[int, Meta(description="Its number in the experiment: 1, 2, ..., without a gap.")]
+    kind: Annotated[
+        str,
+        Meta(
+            description="`decided`, `observed`, `imputed`, `replaced` (the true reward after an imputed one), "
+            "`cancelled`, `arm-added`, `stopped` or `resumed`."
+        ),
+    ]
+    at: Annotated[str, Meta(description="When it was written.")]
+    id: Annotated[str, Meta(description="The id of the decision.")]
+    arm: Annotated[str, Meta(description="The arm of the decision.")]
+    reward: Annotated[
+        float,
+        Meta(description="For `observed`, `imputed` and `replaced`; for `cancelled`, the retracted imputed reward."),
+    ]
+    deadline: Annotated[str, Meta(description="For `decided`: when silence counts as feedback.")]
+    unit: Annotated[str, Meta(description="For `decided`.")]
+    metadata: Annotated[dict[str, Any], Meta(description="For `decided`.")]
+    count: Annotated[int, Meta(description="For `decided`, in a batch with an id: its number of decisions.")]
+    of: Annotated[int, Meta(description="For `decided`, in a batch with an id: the caller's total.")]
+    observed_at: Annotated[
+        str, Meta(description="For `observed` and `replaced`: when the feedback was observed, if its sender said so.")
+    ]
+    name: Annotated[str, Meta(description="For `arm-added`: the new arm.")]
+    moved: Annotated[
+        bool,
+        Meta(
+            description="True if it happened elsewhere, before a bandit was imported; `at` is the time of the import."
+        ),
+    ]
 
 
 class ProblemAnswer(msgspec.Struct):
-    """RFC 9457: what went wrong, and what to do."""
+    """What went wrong and what to do (RFC 9457)."""
 
-    type: str
-    title: str
-    status: int
-    detail: str
+    type: Annotated[str, Meta(description="`urn:belated:problem:` and the problem type. It never changes.")]
+    title: Annotated[str, Meta(description="The status in words.")]
+    status: Annotated[int, Meta(description="The status.")]
+    detail: Annotated[str, Meta(description="What was given, what is allowed, what to do.")]
 
 
 class StateAnswer(msgspec.Struct):
     """Whether the server is alive, or ready."""
 
-    status: str
+    status: Annotated[str, Meta(description="`alive`, or `ready`.")]

@@ -1,4 +1,4 @@
-"""The API's document, OpenAPI 3.1, made from the routes and the messages."""
+"""The OpenAPI 3.1 document, generated from the routes and the messages."""
 
 from __future__ import annotations
 
@@ -11,53 +11,43 @@ import msgspec
 
 from belated._version import __version__
 from belated.policies._base.policy import POLICIES
-from belated.service.api import problem_types
-from belated.service.api.field_descriptions import FIELDS, PARAMETERS
-from belated.service.api.handlers import CURSOR, events
-from belated.service.api.messages import (
-    ExperimentName,
-    ExperimentRequest,
-    FeedbackItem,
-    HistoryRequest,
-    Id,
-    ProblemAnswer,
-)
-from belated.service.api.problem_types import GOOD, KINDS, kinds_of
-from belated.service.api.problems import MEDIA
-from belated.service.api.routes import ROUTES, Route
+from belated.service.api import messages, monitoring
+from belated.service.api.responses import PROBLEM_MEDIA
+from belated.service.api.route import Route
+from belated.service.api.router import ROUTES
 from belated.validation import HUGE, Domain, Parameter, fields_of
 
 REF = "#/components/schemas/{name}"
-ALWAYS = tuple(sorted({KINDS[name].status for name in problem_types.ALWAYS}))
-"""What any request may be refused with."""
-HEADERS = {
-    401: ("WWW-Authenticate", "Which kind of key is wanted."),
-    503: ("Retry-After", "Seconds after which to come again."),
+ERROR_HEADERS = {
+    401: ("WWW-Authenticate", "The authentication scheme."),
+    503: ("Retry-After", "Seconds to wait before a retry."),
 }
-"""What comes with some of the errors."""
-PLACES = {
-    "name": "The experiment's name.",
-    "id": "The decision's id, percent-encoded where it must be.",
-    "cursor": f"Events behind this number: 0, `last_event`, or what the header {CURSOR} said.",
-    "limit": "How many events at the most.",
+"""Headers of some of the errors."""
+PATH_PARAMETERS = {
+    "name": (messages.ExperimentName, "The name of the experiment."),
+    "id": (messages.Id, "The id of the decision, percent-encoded where necessary."),
 }
-"""What stands in an address."""
+POLICY_PARAMETERS: dict[str, dict[str, str]] = {
+    "PendingUCB": {
+        "patience": "The longest plausible delay, in decisions of the experiment, not in seconds: how many it makes, "
+        "at its busiest, while feedback may still arrive. Default: 4 times the longest delay of the arm so far.",
+    },
+    "PrefixUCB": {"spread": "Whether pulls are spread over the arms while feedback is pending."},
+}
+"""Parameters of policies whose meaning differs over HTTP, or that are not numbers."""
 
 
 @cache
 def document() -> dict[str, Any]:
-    """All of it."""
-    used = [kind for route in ROUTES for kind in _kinds(route)]
-    named = list(dict.fromkeys([*used, FeedbackItem, ProblemAnswer]))
+    """The whole document."""
+    used = [message for route in ROUTES for message in _messages(route)]
+    named = list(dict.fromkeys([*used, messages.FeedbackItem, messages.ProblemAnswer]))
     _, schemas = msgspec.json.schema_components(named, ref_template=REF)
     policy = {"$ref": REF.format(name="Policy")}
-    schemas[HistoryRequest.__name__]["properties"]["policy"] = {**policy}
-    schemas[ExperimentRequest.__name__]["properties"]["policy"] = {"anyOf": [policy, {"type": "null"}], "default": None}
-    for name, schema in schemas.items():
-        for field, given in schema["properties"].items():
-            given["description"] = FIELDS[name][field]
+    _replace(schemas, messages.HistoryRequest, "policy", policy)
+    _replace(schemas, messages.ExperimentRequest, "policy", {"anyOf": [policy, {"type": "null"}], "default": None})
     schemas["Policy"] = _policies()
-    schemas["FeedbacksRequest"]["properties"]["feedback"]["items"] = _items()
+    schemas["FeedbacksRequest"]["properties"]["feedback"]["items"] = _feedback_items()
     paths: dict[str, Any] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -66,7 +56,7 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "belated",
             "version": __version__,
-            "description": "Decisions whose answers come late, or never.",
+            "description": "Decisions whose feedback comes late, or never.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "paths": paths,
@@ -80,93 +70,104 @@ def document() -> dict[str, Any]:
 
 
 @cache
-def text() -> bytes:
+def document_json() -> bytes:
     """The document as JSON."""
     return msgspec.json.encode(document())
 
 
-def _kinds(route: Route) -> list[Any]:
-    given = [each for kind in route.gives.values() for each in (kind if isinstance(kind, tuple) else (kind,))]
-    return [kind for kind in (route.takes, *given) if isinstance(kind, type)]
+def _replace(schemas: dict[str, Any], message: type, field: str, schema: dict[str, Any]) -> None:
+    """Put another schema in the place of a field's, under the same description."""
+    properties = schemas[message.__name__]["properties"]
+    properties[field] = {**schema, "description": properties[field]["description"]}
+
+
+def _messages(route: Route) -> list[Any]:
+    bodies = [
+        body
+        for success in route.responses.values()
+        for body in (success.body if isinstance(success.body, tuple) else (success.body,))
+    ]
+    return [body for body in (route.request, *bodies) if isinstance(body, type)]
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "operationId": f"{route.method.lower()}_{route.handler.__name__}",
+    responses: dict[str, Any] = {}
+    for status, success in sorted(route.responses.items()):
+        responses[str(status)] = _response(success.when or HTTPStatus(status).phrase, success.body)
+    by_status: dict[int, list[str]] = {}
+    for problem in route.all_problems():
+        by_status.setdefault(problem.status, []).append(f"{problem.name}: {problem.when}")
+    for status, descriptions in by_status.items():
+        responses[str(status)] = _response(" ".join(descriptions), messages.ProblemAnswer, PROBLEM_MEDIA)
+        if status in ERROR_HEADERS:
+            responses[str(status)]["headers"] = _header(*ERROR_HEADERS[status])
+    if route.handler is monitoring.events:
+        responses["200"]["headers"] = _header(monitoring.CURSOR_HEADER, "The cursor of the next page.")
+    operation: dict[str, Any] = {
+        "operationId": f"{route.method.lower()}_{route.name}",
         "summary": route.summary,
-        "responses": {str(status): _answer(status, kind) for status, kind in sorted(route.gives.items())},
+        "responses": responses,
     }
-    for status, when in GOOD.get(route.handler.__name__, {}).items():
-        found["responses"][str(status)]["description"] = when
-    refused = {*route.refuses, *((401, 403) if route.role else ()), *ALWAYS}
-    for status in sorted(refused):
-        found["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA)
-        found["responses"][str(status)]["description"] = _whens(route, status)
-        if status in HEADERS:
-            found["responses"][str(status)]["headers"] = _header(*HEADERS[status])
-    if route.handler is events:
-        found["responses"]["200"]["headers"] = _header(CURSOR, "The cursor of the next page.")
-    parameters = [*_in_path(route), *_in_query(route)]
+    parameters = [*_path_parameters(route), *_query_parameters(route)]
     if parameters:
-        found["parameters"] = parameters
-    if route.takes is not None:
-        schema = {"$ref": REF.format(name=route.takes.__name__)}
-        found["requestBody"] = {"required": not route.optional, "content": {"application/json": {"schema": schema}}}
+        operation["parameters"] = parameters
+    if route.request is not None:
+        schema = {"$ref": REF.format(name=route.request.__name__)}
+        content = {"application/json": {"schema": schema}}
+        operation["requestBody"] = {"required": not route.optional_body, "content": content}
     if route.role:
-        found["security"] = [{"bearer": []}]
-        found["x-role"] = route.role
-    return found
+        operation["security"] = [{"bearer": []}]
+        operation["x-role"] = route.role
+    return operation
 
 
-def _whens(route: Route, status: int) -> str:
-    """When a route answers with a status that is no good one."""
-    names = [name for name in kinds_of(route.handler.__name__, route.role) if KINDS[name].status == status]
-    return " ".join(f"{name}: {KINDS[name].when}" for name in names)
-
-
-def _answer(status: int, kind: Any, medium: str = "application/json") -> dict[str, Any]:
-    if isinstance(kind, str):
-        content: dict[str, Any] = {kind: {}}
-    elif isinstance(kind, tuple):
-        content = {medium: {"schema": {"anyOf": [{"$ref": REF.format(name=each.__name__)} for each in kind]}}}
+def _response(description: str, body: Any, media: str = "application/json") -> dict[str, Any]:
+    if isinstance(body, str):
+        content: dict[str, Any] = {body: {}}
+    elif isinstance(body, tuple):
+        content = {media: {"schema": {"anyOf": [{"$ref": REF.format(name=each.__name__)} for each in body]}}}
     else:
-        content = {medium: {"schema": {"$ref": REF.format(name=kind.__name__)}}}
-    return {"description": HTTPStatus(status).phrase, "content": content}
+        content = {media: {"schema": {"$ref": REF.format(name=body.__name__)}}}
+    return {"description": description, "content": content}
 
 
-def _header(name: str, text: str) -> dict[str, Any]:
-    return {name: {"description": text, "required": True, "schema": {"type": "string"}}}
+def _header(name: str, description: str) -> dict[str, Any]:
+    return {name: {"description": description, "required": True, "schema": {"type": "string"}}}
 
 
-def _in_path(route: Route) -> list[dict[str, Any]]:
-    problem_types = {"name": ExperimentName, "id": Id}
+def _path_parameters(route: Route) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
             "in": "path",
             "required": True,
-            "description": PLACES[name],
-            "schema": msgspec.json.schema(kind),
+            "description": description,
+            "schema": msgspec.json.schema(schema),
         }
-        for name, kind in problem_types.items()
+        for name, (schema, description) in PATH_PARAMETERS.items()
         if f"{{{name}}}" in route.path
     ]
 
 
-def _in_query(route: Route) -> list[dict[str, Any]]:
+def _query_parameters(route: Route) -> list[dict[str, Any]]:
     return [
         {
-            "name": name,
+            "name": parameter.name,
             "in": "query",
-            "description": PLACES[name],
-            "schema": {"type": "integer", "minimum": low, "maximum": high, "default": default},
+            "description": parameter.description,
+            "schema": {
+                "type": "integer",
+                "minimum": parameter.minimum,
+                "maximum": parameter.maximum,
+                "default": parameter.default,
+            },
         }
-        for name, low, high, default in route.query
+        for parameter in route.query
     ]
 
 
-def _items() -> dict[str, Any]:
-    """Of several feedbacks: any object is read, and one that is no feedback is refused in its result."""
+def _feedback_items() -> dict[str, Any]:
+    """Batch feedback takes any object; one that is not a feedback is refused in its result."""
     other = {
         "type": "object",
         "title": "OtherItem",
@@ -192,25 +193,25 @@ def _policy(name: str, cls: Any) -> dict[str, Any]:
         "description": cls.formula,
         "properties": {
             "name": {"enum": list(dict.fromkeys([cls.label, name]))},
-            **{each.name: _parameter(name, each) for each in parameters},
+            **{each.name: _policy_parameter(name, each) for each in parameters},
         },
         "required": ["name", *required],
         "additionalProperties": False,
     }
 
 
-def _parameter(policy: str, parameter: Parameter) -> dict[str, Any]:
-    found = _number(parameter.domain) if parameter.domain is not None else {"type": "boolean"}
-    meaning = PARAMETERS.get(policy, {}).get(parameter.name)
-    return found if meaning is None else {**found, "description": meaning}
+def _policy_parameter(policy: str, parameter: Parameter) -> dict[str, Any]:
+    schema = _number(parameter.domain) if parameter.domain is not None else {"type": "boolean"}
+    description = POLICY_PARAMETERS.get(policy, {}).get(parameter.name)
+    return schema if description is None else {**schema, "description": description}
 
 
 def _number(domain: Domain) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "integer" if domain.whole else "number"}
+    schema: dict[str, Any] = {"type": "integer" if domain.whole else "number"}
     if domain.low > -math.inf:
-        found["exclusiveMinimum" if domain.open_low else "minimum"] = domain.low
+        schema["exclusiveMinimum" if domain.open_low else "minimum"] = domain.low
     if domain.high < math.inf:
-        found["exclusiveMaximum" if domain.open_high else "maximum"] = domain.high
+        schema["exclusiveMaximum" if domain.open_high else "maximum"] = domain.high
     else:
-        found["exclusiveMaximum"] = HUGE
-    return {"anyOf": [found, {"type": "null"}]} if domain.optional else found
+        schema["exclusiveMaximum"] = HUGE
+    return {"anyOf": [schema, {"type": "null"}]} if domain.optional else schema

@@ -1,1 +1,1 @@
-"""What the service does: experiments, events, operations, transactions, the writer."""
+"""Experiments and operations on them: events are the truth, one writer appends them."""

@@ -1,5 +1,5 @@
-"""What can follow what: events from a file, or from a database that may be damaged, are looked at before they are
-lived again."""
+"""Rules that events obey: events from a file, or from a database that may be damaged, are checked before they are
+replayed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from belated.errors import StateError
-from belated.service.api.messages import ID, LONGEST_ID
 from belated.service.core.experiment import Experiment
-from belated.service.core.timestamps import EARLIEST, LATEST
+from belated.service.core.spec import ID, LONGEST_ID
 from belated.service.storage.events import (
     ARM_ADDED,
     CANCELLED,
@@ -24,18 +23,19 @@ from belated.service.storage.events import (
     STOPPED,
     Event,
 )
+from belated.service.timestamps import EARLIEST, LATEST
 
-_AFTER: dict[str | None, set[str]] = {
+_NEXT: dict[str | None, set[str]] = {
     None: {DECIDED},
     DECIDED: {OBSERVED, IMPUTED, CANCELLED},
     IMPUTED: {REPLACED, CANCELLED},
 }
-"""What may follow what, in the life of a decision."""
-_OF_AN_EXPERIMENT = {ARM_ADDED, STOPPED, RESUMED}
+"""The kinds of events that may follow each kind, in the lifecycle of a decision."""
+_WITHOUT_DECISION = {ARM_ADDED, STOPPED, RESUMED}
 _ID = re.compile(ID)
 
 
-class _BesideDecision(msgspec.Struct, forbid_unknown_fields=True):
+class _DecisionExtras(msgspec.Struct, forbid_unknown_fields=True):
     unit: str | None = None
     metadata: dict[str, Any] | None = None
     count: int | None = None
@@ -43,81 +43,81 @@ class _BesideDecision(msgspec.Struct, forbid_unknown_fields=True):
     moved: bool = False
 
 
-class _BesideAnswer(msgspec.Struct, forbid_unknown_fields=True):
+class _FeedbackExtras(msgspec.Struct, forbid_unknown_fields=True):
     observed_at: int | None = None
     moved: bool = False
 
 
-class _BesideArm(msgspec.Struct, forbid_unknown_fields=True):
+class _ArmExtras(msgspec.Struct, forbid_unknown_fields=True):
     name: str
 
 
-class _BesideOther(msgspec.Struct, forbid_unknown_fields=True):
+class _OtherExtras(msgspec.Struct, forbid_unknown_fields=True):
     moved: bool = False
 
 
-_BESIDE: dict[str, type[msgspec.Struct]] = {
-    DECIDED: _BesideDecision,
-    OBSERVED: _BesideAnswer,
-    REPLACED: _BesideAnswer,
-    ARM_ADDED: _BesideArm,
+_EXTRAS: dict[str, type[msgspec.Struct]] = {
+    DECIDED: _DecisionExtras,
+    OBSERVED: _FeedbackExtras,
+    REPLACED: _FeedbackExtras,
+    ARM_ADDED: _ArmExtras,
 }
-"""What may be written beside an event."""
+"""What the extras of an event may hold."""
 Pull = tuple[int | None, int | None, int | None]
 """Number, arm and rank."""
 
 
 class LifecycleChecker:
-    """The decisions of an experiment, as far as its events were looked at."""
+    """Checks the events of an experiment one after the other."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, str] = {}
         self._pulls: dict[str, Pull] = {}
 
     def check(self, event: Event, experiment: Experiment) -> None:
-        """An error unless the event can be the next one of the experiment, which knows all those before."""
+        """Raise unless the event can be the next one of the experiment, which has applied all before."""
         if event.at < experiment.at:
-            raise StateError(f"event {event.seq} is older than the one before it.")
+            raise StateError(f"event {event.seq} is older than the previous one.")
         _check_times(event, experiment)
         _check_extra(event)
         if event.id is None:
-            if event.kind not in _OF_AN_EXPERIMENT:
-                raise StateError(f"event {event.seq} is {event.kind}, of no decision.")
+            if event.kind not in _WITHOUT_DECISION:
+                raise StateError(f"event {event.seq} is {event.kind} and has no decision.")
             return
         if len(event.id) > LONGEST_ID or not _ID.fullmatch(event.id):
-            raise StateError(f"event {event.seq} is of the decision {event.id!r}, which is no id.")
+            raise StateError(f"event {event.seq} has the invalid id {event.id!r}.")
         before = self._kinds.get(event.id)
-        if event.kind not in _AFTER.get(before, set()):
-            raise StateError(f"event {event.seq}: decision {event.id!r} was {before}, and is {event.kind} then.")
+        if event.kind not in _NEXT.get(before, set()):
+            raise StateError(f"event {event.seq}: decision {event.id!r} was {before} and cannot be {event.kind} next.")
         pull = (event.number, event.arm, event.rank)
         if pull != self._pulls.setdefault(event.id, pull):
-            raise StateError(f"event {event.seq}: decision {event.id!r} was another arm, or in another place.")
+            raise StateError(f"event {event.seq}: decision {event.id!r} had another arm or number before.")
         self._check_reward(event, experiment, before)
         self._kinds[event.id] = event.kind
 
     def _check_reward(self, event: Event, experiment: Experiment, before: str | None) -> None:
         silence = experiment.spec.silence
-        silent = silence.reward if silence is not None else None
+        imputed = silence.reward if silence is not None else None
         if event.kind in (OBSERVED, REPLACED):
             good = event.reward is not None and 0.0 <= event.reward <= 1.0
-        elif IMPUTED in (event.kind, before):  # cancelled: what silence had given is taken back
-            good = silent is not None and event.reward == silent
+        elif IMPUTED in (event.kind, before):  # cancelled: the imputed reward is retracted
+            good = imputed is not None and event.reward == imputed
         else:
             good = event.reward is None
         if not good:
-            raise StateError(f"event {event.seq}: the reward of decision {event.id!r} is {event.reward!r} here.")
+            raise StateError(f"event {event.seq}: decision {event.id!r} cannot have the reward {event.reward!r} here.")
 
 
 def _check_times(event: Event, experiment: Experiment) -> None:
     silence = experiment.spec.silence
     if not EARLIEST <= event.at <= LATEST:
-        raise StateError(f"event {event.seq} is of the time {event.at}, which is none.")
+        raise StateError(f"event {event.seq} has the invalid time {event.at}.")
     if event.kind == DECIDED and silence is not None and event.extra != MOVED:
         good = event.deadline is not None and EARLIEST <= event.deadline <= event.at + round(silence.after * 1e6)
     else:
         good = event.deadline is None
     if not good:
-        raise StateError(f"event {event.seq} has the deadline {event.deadline}, which silence does not give it.")
+        raise StateError(f"event {event.seq} has the deadline {event.deadline}, which does not follow from silence.")
 
 
 def _check_extra(event: Event) -> None:
@@ -126,9 +126,9 @@ def _check_extra(event: Event) -> None:
             raise StateError(f"event {event.seq} adds an arm without a name.")
         return
     try:
-        found = msgspec.json.decode(event.extra, type=_BESIDE.get(event.kind, _BesideOther))
+        extras = msgspec.json.decode(event.extra, type=_EXTRAS.get(event.kind, _OtherExtras))
     except msgspec.MsgspecError as error:
-        raise StateError(f"event {event.seq} has {event.extra!r} beside it: {error}.") from error
-    seen = getattr(found, "observed_at", None)
-    if seen is not None and not EARLIEST <= seen <= LATEST:
-        raise StateError(f"event {event.seq} was observed at {seen}, which is no time.")
+        raise StateError(f"event {event.seq} has the extras {event.extra!r}: {error}.") from error
+    observed_at = getattr(extras, "observed_at", None)
+    if observed_at is not None and not EARLIEST <= observed_at <= LATEST:
+        raise StateError(f"event {event.seq} was observed at {observed_at}, which is not a valid time.")

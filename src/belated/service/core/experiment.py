@@ -1,8 +1,9 @@
-"""An experiment in memory: its events folded, one after the other, into what the policy knows."""
+"""An experiment in memory: the fold of its events, and the state of single decisions."""
 
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,127 +22,163 @@ from belated.service.storage.events import (
     STOPPED,
     Event,
 )
-from belated.service.storage.journal import Journal, Stored
+from belated.service.storage.journal import Journal, StoredExperiment
+
+PENDING = "pending"
 
 
-class Counts(msgspec.Struct):
+class DecisionState(NamedTuple):
+    """A decision: pending, then observed, imputed (and perhaps observed later), or cancelled."""
+
+    experiment: int
+    event: Event
+    """The event that made it."""
+    status: str
+    """pending, observed, imputed or cancelled."""
+    reward: float | None = None
+    observed_at: int | None = None
+    """When it was observed according to the caller; else when it was written."""
+    late: bool = False
+    """Whether the true reward arrived after one had been imputed."""
+
+
+def decision_state(events: list[tuple[int, Event]]) -> DecisionState | None:
+    """The state of a decision after its events; None if there are none."""
+    if not events:
+        return None
+    experiment, first = events[0]
+    assert first.kind == DECIDED
+    state = DecisionState(experiment, first, PENDING)
+    for _, event in events[1:]:
+        if event.kind == CANCELLED:
+            state = state._replace(status=CANCELLED, reward=None, observed_at=None, late=False)
+        else:
+            observed_at = event.extras().get("observed_at", event.at)
+            status = IMPUTED if event.kind == IMPUTED else OBSERVED
+            late = event.kind == REPLACED
+            state = state._replace(status=status, reward=event.reward, observed_at=observed_at, late=late)
+    return state
+
+
+class EventCounts(msgspec.Struct):
     """What the learner does not count."""
 
     cancelled: int = 0
     imputed: int = 0
-    """Answers that silence gave and that nothing replaced yet."""
+    """Imputed rewards that were not replaced."""
     late: int = 0
-    """True answers that came after silence had been taken for one."""
+    """True rewards that replaced an imputed one."""
 
 
-class Saved(msgspec.Struct):
-    """A snapshot."""
+class Snapshot(msgspec.Struct):
+    """A serialized experiment."""
 
     seq: int
     at: int
     stopped: bool
     moving: bool
     names: list[str]
-    counts: Counts
+    counts: EventCounts
     swept: int
     learner: bytes
 
 
 class Experiment:
-    """What is known after so many events. An event is taken in, live and in a replay (:meth:`take_in`); a decision that
-    is made now comes before its event (:meth:`decide`, :meth:`decided`)."""
+    """The state after a number of events. :meth:`apply` folds in an event, live and in a replay; a new decision is made
+    first (:meth:`decide`) and its event recorded afterwards (:meth:`record`)."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: StoredExperiment) -> None:
         self.id, self.name, self.created_at = stored.id, stored.name, stored.created_at
-        self._mark = repr(stored).encode()
+        identity = (
+            f"Stored(id={stored.id!r}, name={stored.name!r}, spec={stored.spec!r}, created_at={self.created_at!r})"
+        )
+        self._identity = identity.encode()
+        """Goes into the digests of snapshots, so that its form cannot change."""
         self.spec = read_spec(stored.spec)
         self.names = list(self.spec.arms)
         self.learner = Learner(len(self.names), self.spec.make_policy(), self.spec.seed)
         self.seq = 0
         self.at = stored.created_at
         self.stopped = False
-        self.counts = Counts()
+        self.counts = EventCounts()
         self.moving = False
-        """Whether it is stopped because a bandit moves in."""
+        """Whether it is stopped because the import of a bandit is not finished."""
         self.swept = 0
-        """Decisions whose deadline is not behind this time are answered."""
+        """All deadlines up to this time were handled."""
         self.saved = 0
         """The last event in the last snapshot."""
 
     @property
     def pending(self) -> int:
-        """Decisions without an answer."""
-        state, arms = self.learner.state, self.learner.arms
-        return int(state.pulls[:arms].sum()) - int(state.observed[:arms].sum())
+        """Decisions without feedback."""
+        counts = self.learner.counts()
+        return int(counts.pulls.sum()) - int(counts.observed.sum())
 
-    def take_in(self, event: Event) -> None:
-        """An event has happened."""
+    def apply(self, event: Event) -> None:
+        """Fold in an event."""
         if event.seq != self.seq + 1:
             raise StateError(f"{self.name}: event {event.seq} follows event {self.seq}; the journal is damaged.")
+        if event.arm is not None and not 0 <= event.arm < self.learner.arms:  # compiled code does not check
+            raise StateError(f"{self.name}: event {event.seq} has the arm {event.arm}, which does not exist.")
         kind = event.kind
-        if event.arm is not None and not 0 <= event.arm < self.learner.arms:  # compiled code does not look
-            raise StateError(f"{self.name}: event {event.seq} is of arm {event.arm}, which is none.")
         if kind == DECIDED:
-            self._redecide(event)
+            self._repeat_decision(event)
         elif kind == OBSERVED:
-            self._answer(event)
+            self._observe(event)
         elif kind == IMPUTED:
-            self._answer(event)
+            self._observe(event)
             self.counts.imputed += 1
         elif kind == REPLACED:
             assert event.reward is not None
-            self.learner.replace_answer(*_pull(event), self._silent_reward(), event.reward)
+            assert self.spec.silence is not None
+            self.learner.replace_answer(*_pull(event), self.spec.silence.reward, event.reward)
             self.counts.imputed -= 1
             self.counts.late += 1
         elif kind == CANCELLED:
-            self._take_back(event)
+            self._cancel(event)
         elif kind == ARM_ADDED:
-            self.names.append(event.more()["name"])
+            self.names.append(event.extras()["name"])
             self.learner.add_arm()
         elif kind in (STOPPED, RESUMED):
             self.stopped = kind == STOPPED
             self.moving = self.stopped and event.extra == MOVED
         else:
             raise StateError(f"{self.name}: event {event.seq} is {kind!r}, which this version does not know.")
-        self.decided(event)
+        self.record(event)
 
     def decide(self) -> tuple[int, int, int]:
-        """(number, arm, rank) of a new decision; the next event must tell of it."""
+        """Make a decision: (number, arm, rank). Its event must be recorded next."""
         return self.learner.decisions, *self.learner.decide()
 
-    def _redecide(self, event: Event) -> None:
+    def _repeat_decision(self, event: Event) -> None:
         if self.decide() != (event.number, event.arm, event.rank):
             raise StateError(
                 f"{self.name}: decision {event.id!r} was arm {event.arm}, and this version of the policy decides "
-                "otherwise: the journal is of another version, or is damaged."
+                "differently: the journal was written by another version, or is damaged."
             )
 
-    def decided(self, event: Event) -> None:
-        """The event of the decision that has just been made."""
+    def record(self, event: Event) -> None:
+        """Advance to an event that the learner already knows."""
         self.seq, self.at = event.seq, event.at
-        if event.deadline is not None:  # a clock that was ahead may have swept further
+        if event.deadline is not None:  # a clock that was ahead may have swept too far
             self.swept = min(self.swept, event.deadline - 1)
 
-    def _answer(self, event: Event) -> None:
+    def _observe(self, event: Event) -> None:
         assert event.reward is not None
         arm, rank, number = _pull(event)
         self.learner.answer(arm, event.reward, rank, number)
 
-    def _take_back(self, event: Event) -> None:
+    def _cancel(self, event: Event) -> None:
         self.learner.take_back(*_pull(event), event.reward)
-        if event.reward is not None:  # silence had been taken for an answer
+        if event.reward is not None:  # the imputed reward
             self.counts.imputed -= 1
         self.counts.cancelled += 1
-
-    def _silent_reward(self) -> float:
-        assert self.spec.silence is not None
-        return self.spec.silence.reward
 
     # ---- snapshots ----
 
     def save(self) -> bytes:
-        """All of it, to the bit."""
-        data = Saved(
+        """Serialize, to the bit."""
+        snapshot = Snapshot(
             seq=self.seq,
             at=self.at,
             stopped=self.stopped,
@@ -151,27 +188,28 @@ class Experiment:
             swept=self.swept,
             learner=self.learner.to_bytes(),
         )
-        body = msgspec.msgpack.encode(data)
+        body = msgspec.msgpack.encode(snapshot)
         return self._digest(body) + body
 
     def _digest(self, body: bytes) -> bytes:
-        return hashlib.sha256(self._mark + body).digest()
+        return hashlib.sha256(self._identity + body).digest()
 
     def load(self, data: bytes) -> None:
-        """Take in what :meth:`save` gave; an error if it is damaged, of another experiment, or of other code."""
+        """Restore what :meth:`save` wrote; an error if it is damaged, of another experiment, or incompatible."""
         body = data[32:]
         if data[:32] != self._digest(body):
-            raise StateError(f"{self.name}: the snapshot is damaged, or another experiment's.")
+            raise StateError(f"{self.name}: the snapshot is damaged, or belongs to another experiment.")
         try:
-            saved = msgspec.msgpack.decode(body, type=Saved)
+            snapshot = msgspec.msgpack.decode(body, type=Snapshot)
         except msgspec.ValidationError as error:
-            raise IncompatibleState(f"{self.name}: the snapshot is of other code: {error}.") from error
-        self.learner.load(saved.learner)
-        self.seq, self.at, self.stopped, self.moving = saved.seq, saved.at, saved.stopped, saved.moving
-        self.names, self.counts, self.swept, self.saved = saved.names, saved.counts, saved.swept, saved.seq
+            raise IncompatibleState(f"{self.name}: the snapshot was written by other code: {error}.") from error
+        self.learner.load(snapshot.learner)
+        self.seq, self.at, self.stopped, self.moving = snapshot.seq, snapshot.at, snapshot.stopped, snapshot.moving
+        self.names, self.counts, self.swept = snapshot.names, snapshot.counts, snapshot.swept
+        self.saved = snapshot.seq
 
-    def same_as(self, other: Experiment) -> bool:
-        """Whether two know the same, to the bit; how far the search for silence went does not matter."""
+    def equals(self, other: Experiment) -> bool:
+        """Whether two states are the same to the bit, apart from how far deadlines were swept."""
         mine, theirs = (
             (each.seq, each.at, each.stopped, each.moving, each.names, each.counts) for each in (self, other)
         )
@@ -179,22 +217,22 @@ class Experiment:
 
 
 def _pull(event: Event) -> tuple[int, int, int]:
-    """(arm, rank, number) of the decision that an event is about."""
+    """(arm, rank, number) of the event's decision."""
     assert event.arm is not None
     assert event.rank is not None
     assert event.number is not None
     return event.arm, event.rank, event.number
 
 
-def restored(journal: Journal, stored: Stored, *, snapshot: bool = True) -> Experiment:
-    """The experiment as the journal has it: the last snapshot, and what happened since."""
+def restore(journal: Journal, stored: StoredExperiment, *, snapshot: bool = True) -> Experiment:
+    """Load an experiment from the journal: the last snapshot, and the events since."""
     experiment = Experiment(stored)
-    found = journal.snapshot(stored.id) if snapshot else None
-    if found is not None:
+    saved = journal.snapshot(stored.id) if snapshot else None
+    if saved is not None:
         try:
-            experiment.load(found[1])
-        except StateError:  # of other code, or damaged: the events are the truth
+            experiment.load(saved[1])
+        except StateError:  # incompatible or damaged: the events are the truth
             experiment = Experiment(stored)
     for event in journal.events(stored.id, experiment.seq):
-        experiment.take_in(event)
+        experiment.apply(event)
     return experiment

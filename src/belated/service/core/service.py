@@ -1,4 +1,4 @@
-"""What the handlers of a server share."""
+"""The parts of a running server: writer, readers, keys, metrics."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Any, TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from belated.service.api_keys import Keyring
-from belated.service.core.timestamps import now
 from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
 from belated.service.metrics import Metrics
 from belated.service.storage.journal import Journal
+from belated.service.timestamps import now
 
 T = TypeVar("T")
 
 
 class Service:
-    """A server's parts: the writer, connections that only read, keys, metrics."""
+    """A server's writer, read-only connections, keys and metrics."""
 
     def __init__(self, open_journal: Callable[[], Journal], *, keys_needed: bool = False) -> None:
         self.metrics = Metrics()
         self.writer = Writer(open_journal, self.metrics.committed)
         self._idle: SimpleQueue[Journal] = SimpleQueue()
         self._keys_needed = keys_needed
-        self._opened: list[Journal] = []
-        self._passed: dict[int, int] = {}
+        self._readers: list[Journal] = []
+        self._all_observed_until: dict[int, int] = {}
         self.failed: BaseException | None = None
         """Why it could not start."""
 
     def start(self) -> None:
-        """Open the journal and begin to work."""
+        """Open the journal and start the writer."""
         try:
             self.writer.start()
             self.keyring = Keyring(self._new_reader(), needed=self._keys_needed)
@@ -42,37 +42,37 @@ class Service:
             raise
 
     def stop(self) -> None:
-        """Finish what waits, and end."""
-        for journal in self._opened:  # before the writer, whose end is the last: SQLite then tidies up
+        """Finish queued operations and stop."""
+        for journal in self._readers:  # before the writer: SQLite checkpoints when the last connection closes
             journal.close()
         self.writer.stop()
 
-    async def do(self, operation: Operation) -> Any:
-        """Have an operation done; its result when it is on disk."""
-        return await self.writer.do(operation)
+    async def submit(self, operation: Operation) -> Any:
+        """Run an operation; returns its result once it is on disk."""
+        return await self.writer.submit(operation)
 
-    def oldest(self, journal: Journal, experiments: list[tuple[int, str]]) -> dict[str, float]:
-        """The age in seconds of each experiment's oldest decision without an answer; 0 if there is none."""
+    def oldest_pending(self, journal: Journal, experiments: list[tuple[int, str]]) -> dict[str, float]:
+        """The age in seconds of the oldest pending decision of each experiment (number, name); 0 if there is none."""
         ages = {}
         for number, name in experiments:
             last = journal.last(number)
-            found = journal.pending(number, self._passed.get(number, 0), 1)
-            ages[name] = max(now() - found[0].at, 0) / 1e6 if found else 0.0
-            self._passed[number] = found[0].seq - 1 if found else last  # all before it have an answer, for good
+            pending = journal.pending(number, self._all_observed_until.get(number, 0), 1)
+            ages[name] = max(now() - pending[0].at, 0) / 1e6 if pending else 0.0
+            self._all_observed_until[number] = pending[0].seq - 1 if pending else last
         return ages
 
     async def read(self, work: Callable[[Journal], T]) -> T:
         """Read from the journal in another thread."""
 
         def read() -> T:
-            with self.reading() as journal:
+            with self.reader() as journal:
                 return work(journal)
 
         return await run_in_threadpool(read)
 
     @contextmanager
-    def reading(self) -> Iterator[Journal]:
-        """A journal that only reads, for one thread at a time. There are as many as were ever needed at once."""
+    def reader(self) -> Iterator[Journal]:
+        """A read-only journal from a pool, for one thread at a time."""
         try:
             journal = self._idle.get_nowait()
         except Empty:
@@ -83,6 +83,6 @@ class Service:
             self._idle.put(journal)
 
     def _new_reader(self) -> Journal:
-        found = self.writer.reader()
-        self._opened.append(found)
-        return found
+        journal = self.writer.reader()
+        self._readers.append(journal)
+        return journal

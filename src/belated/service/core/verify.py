@@ -1,4 +1,4 @@
-"""Everything computed anew from the journal, and compared with what is kept beside it."""
+"""Verify a journal: replay all events and compare with the snapshots."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from belated.errors import BelatedError, IncompatibleState, StateError
 from belated.service.core.event_rules import LifecycleChecker
-from belated.service.core.experiment import Experiment, restored
-from belated.service.storage.journal import Journal, Stored
+from belated.service.core.experiment import Experiment, restore
+from belated.service.storage.journal import Journal, StoredExperiment
 
 
 @dataclass(frozen=True)
-class Verified:
-    """What was found of one experiment."""
+class VerifyResult:
+    """The result for one experiment."""
 
     name: str
     events: int
@@ -20,46 +20,45 @@ class Verified:
     error: str | None
 
 
-def verify(journal: Journal) -> list[Verified]:
-    """Live all experiments again from their first event, and compare with their snapshots; a server may be at work
-    meanwhile."""
-    found = []
+def verify(journal: Journal) -> list[VerifyResult]:
+    """Replay all experiments from their first event, and compare with their snapshots; a server may be running."""
+    results = []
     for stored in journal.experiments():
-        with journal.database.unchanging():
-            found.append(_verified(journal, stored))
-    return found
+        with journal.database.snapshot_read():
+            results.append(_verify_experiment(journal, stored))
+    return results
 
 
-def _verified(journal: Journal, stored: Stored) -> Verified:
+def _verify_experiment(journal: Journal, stored: StoredExperiment) -> VerifyResult:
     try:
         experiment = Experiment(stored)
     except (BelatedError, ValueError) as error:
-        return Verified(stored.name, 0, 0, f"what it is cannot be read: {error}")
+        return VerifyResult(stored.name, 0, 0, f"its spec cannot be read: {error}")
     try:
-        kept = journal.snapshot(stored.id)
-        lives = LifecycleChecker()
+        saved = journal.snapshot(stored.id)
+        checker = LifecycleChecker()
         for event in journal.events(stored.id):
-            lives.check(event, experiment)
-            experiment.take_in(event)
-            if kept is not None and event.seq == kept[0]:
-                _compare(stored, kept[1], experiment)
-        if kept is not None and kept[0] > experiment.seq:
-            raise StateError(f"there is a snapshot at event {kept[0]}, and there are {experiment.seq} events.")
-        again = restored(journal, stored)
-        if not again.same_as(experiment):
-            raise StateError("what a restart makes of it is not what the events make of it.")
-        if journal.due(stored.id, 0, again.swept, 1):
-            raise StateError("the snapshot has passed over a decision whose silence is still to become an answer.")
+            checker.check(event, experiment)
+            experiment.apply(event)
+            if saved is not None and event.seq == saved[0]:
+                _check_snapshot(stored, saved[1], experiment)
+        if saved is not None and saved[0] > experiment.seq:
+            raise StateError(f"there is a snapshot at event {saved[0]}, but only {experiment.seq} events.")
+        restarted = restore(journal, stored)
+        if not restarted.equals(experiment):
+            raise StateError("the state after a restart differs from a replay of all events.")
+        if journal.due(stored.id, 0, restarted.swept, 1):
+            raise StateError("the snapshot skips a decision whose reward is still to be imputed.")
     except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
-        return Verified(stored.name, experiment.seq, experiment.learner.decisions, str(error) or repr(error))
-    return Verified(stored.name, experiment.seq, experiment.learner.decisions, None)
+        return VerifyResult(stored.name, experiment.seq, experiment.learner.decisions, str(error) or repr(error))
+    return VerifyResult(stored.name, experiment.seq, experiment.learner.decisions, None)
 
 
-def _compare(stored: Stored, data: bytes, experiment: Experiment) -> None:
-    saved = Experiment(stored)
+def _check_snapshot(stored: StoredExperiment, data: bytes, experiment: Experiment) -> None:
+    snapshot = Experiment(stored)
     try:
-        saved.load(data)
+        snapshot.load(data)
     except IncompatibleState:
         return  # it will not be used
-    if not saved.same_as(experiment):
-        raise StateError(f"the snapshot at event {experiment.seq} is not what the events before it make.")
+    if not snapshot.equals(experiment):
+        raise StateError(f"the snapshot at event {experiment.seq} differs from a replay of the events before it.")

@@ -1,4 +1,4 @@
-"""The one writer of a process: operations from all requests, many to a commit, answered when they are on disk."""
+"""The single writer of a process: operations of all requests in group commits, acknowledged once they are on disk."""
 
 from __future__ import annotations
 
@@ -13,35 +13,37 @@ from typing import Any
 import structlog
 
 from belated.errors import ApiError, DuplicateError, StorageError
-from belated.service.core.errors import no_storage
+from belated.service import problems
 from belated.service.core.transaction import ExperimentCache, Operation, Transaction
 from belated.service.storage.journal import Journal
 
 log = structlog.get_logger()
 
 LINGER = 0.001
-"""Seconds that a transaction waits for as many operations as the last one had: those who were answered come again."""
-BATCH = 512
-"""Operations of a transaction, at the most."""
-WAITING = 20_000
-"""Operations that may wait; beyond them callers are told to come again."""
-TRIES = 5
-"""How often an operation is tried that another process overtakes."""
+"""Seconds that a transaction waits for as many operations as the last one had: callers tend to come back."""
+MAX_BATCH = 512
+"""Maximum operations in a transaction."""
+MAX_QUEUE = 20_000
+"""Maximum queue length; beyond it callers are told to retry."""
+MAX_TRIES = 5
+"""Attempts at an operation that conflicts with another process."""
 SNAPSHOT_EVERY = 10_000
 """Events between two snapshots of an experiment."""
 
 Result = tuple[Any, BaseException | None]
-Answer = Callable[[Any, BaseException | None], None] | asyncio.Future[Any]
-Waiting = tuple[Operation, Answer]
+Reply = Callable[[Any, BaseException | None], None] | asyncio.Future[Any]
+QueueItem = tuple[Operation, Reply]
 
 
 class Writer:
-    """A thread that owns the connection that writes."""
+    """A thread that owns the writing connection."""
 
-    def __init__(self, open_journal: Callable[[], Journal], watch: Callable[[float, int], None] | None = None) -> None:
+    def __init__(
+        self, open_journal: Callable[[], Journal], on_commit: Callable[[float, int], None] | None = None
+    ) -> None:
         self._open = open_journal
-        self._watch = watch
-        self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._on_commit = on_commit
+        self._queue: SimpleQueue[QueueItem | None] = SimpleQueue()
         self._experiments = ExperimentCache()
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self._ready = threading.Event()
@@ -50,51 +52,50 @@ class Writer:
         self._last_batch = 0
 
     def start(self) -> None:
-        """Open the journal and begin to work; an error if it cannot be opened."""
+        """Open the journal and start the thread; raises if the journal cannot be opened."""
         self._thread.start()
         self._ready.wait()
         if self._failed is not None:
             raise self._failed
 
     def stop(self) -> None:
-        """Finish what waits, keep snapshots, and end."""
+        """Finish queued operations, save snapshots, and stop."""
         self._queue.put(None)
         self._thread.join()
 
     def reader(self) -> Journal:
-        """Another connection to the journal, which only reads."""
+        """Another, read-only connection to the journal."""
         return self._journal.reader()
 
-    def submit(self, operation: Operation, answer: Answer) -> None:
-        """Have an operation done; ``answer`` is called by the writer's thread after the commit, or is the future of
-        an event loop."""
-        if self._queue.qsize() >= WAITING:
-            raise ApiError(503, "busy", "too many operations wait for the disk; come again in a second.")
-        self._queue.put((operation, answer))
+    def enqueue(self, operation: Operation, reply: Reply) -> None:
+        """Queue an operation; ``reply`` is called by the writer's thread after the commit, or is the future of an event
+        loop."""
+        if self._queue.qsize() >= MAX_QUEUE:
+            raise problems.BUSY.error("too many operations are waiting for the disk; retry in a second.")
+        self._queue.put((operation, reply))
         if self._ended:
-            self._refuse_waiting()
+            self._refuse_queued()
 
     def run(self, operation: Operation) -> Any:
-        """Have an operation done and wait for it, from any thread."""
+        """Run an operation and wait for it, from any thread."""
         done = threading.Event()
-        found: list[Any] = []
+        outcome: list[Any] = []
 
-        def answer(result: Any, error: BaseException | None) -> None:
-            found.extend((result, error))
+        def reply(result: Any, error: BaseException | None) -> None:
+            outcome.extend((result, error))
             done.set()
 
-        self.submit(operation, answer)
+        self.enqueue(operation, reply)
         done.wait()
-        if found[1] is not None:
-            raise found[1]
-        return found[0]
+        result, error = outcome
+        if error is not None:
+            raise error
+        return result
 
-    async def do(self, operation: Operation) -> Any:
-        """Have an operation done and wait for it, in an event loop."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-
-        self.submit(operation, future)
+    async def submit(self, operation: Operation) -> Any:
+        """Run an operation and wait for it, in an event loop."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.enqueue(operation, future)
         return await future
 
     # ---- the thread ----
@@ -113,125 +114,125 @@ class Writer:
             while not last:
                 batch, last = self._next_batch()
                 if batch:
-                    self._do_together(batch)
-            self._keep_snapshots(1)
+                    self._commit(batch)
+            self._save_snapshots(1)
             self._journal.close()
         finally:
             self._ended = True
-            self._refuse_waiting()
+            self._refuse_queued()
 
-    def _refuse_waiting(self) -> None:
-        """Whoever came after the end was asked for is told so, and does not wait for ever."""
+    def _refuse_queued(self) -> None:
+        """Refuse operations that were queued after the stop, so that their callers do not wait forever."""
         with suppress(Empty):
             while True:
-                found = self._queue.get_nowait()
-                if found is not None:
-                    refused = ApiError(503, "stopped", "the writer has stopped; the server is going down.")
-                    _answer_all([found], [(None, refused)])
+                item = self._queue.get_nowait()
+                if item is not None:
+                    error = problems.STOPPED.error("the writer has stopped; the server is shutting down.")
+                    _reply_all([item], [(None, error)])
 
-    def _next_batch(self) -> tuple[list[Waiting], bool]:
-        """What waits, and whether the end was asked for."""
-        batch: list[Waiting] = []
-        found = self._queue.get()
+    def _next_batch(self) -> tuple[list[QueueItem], bool]:
+        """The queued operations, and whether to stop after them."""
+        batch: list[QueueItem] = []
+        item = self._queue.get()
         until = time.perf_counter() + LINGER
-        while found is not None:
-            batch.append(found)
-            if len(batch) == BATCH:
+        while item is not None:
+            batch.append(item)
+            if len(batch) == MAX_BATCH:
                 break
             try:
                 if len(batch) < self._last_batch:
-                    found = self._queue.get(timeout=max(until - time.perf_counter(), 0.0))
+                    item = self._queue.get(timeout=max(until - time.perf_counter(), 0.0))
                 else:
-                    found = self._queue.get_nowait()
+                    item = self._queue.get_nowait()
             except Empty:
                 break
         self._last_batch = len(batch)
-        return batch, found is None
+        return batch, item is None
 
-    def _do_together(self, batch: list[Waiting], tries: int = TRIES) -> None:
-        """All in one transaction; if something unforeseen happens, each in its own."""
+    def _commit(self, batch: list[QueueItem], tries: int = MAX_TRIES) -> None:
+        """Run a batch in one transaction; on an unexpected error, each operation in its own."""
         try:
             results = self._transaction([operation for operation, _ in batch])
         except BaseException as error:
-            overtaken = isinstance(error, DuplicateError)  # by another process; what it wrote is seen the next time
-            if len(batch) > 1 and (overtaken or not isinstance(error, StorageError)):
-                for waiting in batch:
-                    self._do_together([waiting])
-            elif overtaken and tries > 1:
-                self._do_together(batch, tries - 1)
+            conflict = isinstance(error, DuplicateError)  # with another process, whose events the next attempt sees
+            if len(batch) > 1 and (conflict or not isinstance(error, StorageError)):
+                for item in batch:
+                    self._commit([item])
+            elif conflict and tries > 1:
+                self._commit(batch, tries - 1)
             else:
-                _answer_all(batch, [(None, _told(error))] * len(batch))
+                _reply_all(batch, [(None, _public_error(error))] * len(batch))
             return
-        _answer_all(batch, results)
-        self._keep_snapshots(SNAPSHOT_EVERY)
+        _reply_all(batch, results)
+        self._save_snapshots(SNAPSHOT_EVERY)
 
     def _transaction(self, operations: list[Operation]) -> list[Result]:
         database = self._journal.database
-        session: Transaction | None = None
+        tx: Transaction | None = None
         begin = time.perf_counter()
         try:
             database.begin()
-            session = Transaction(self._journal, self._experiments, operations)
-            results = [_done(operation, session) for operation in operations]
-            self._journal.append(session.events)
+            tx = Transaction(self._journal, self._experiments, operations)
+            results = [_run(operation, tx) for operation in operations]
+            self._journal.append(tx.events)
             database.commit()
         except BaseException:
-            self._experiments.forget(session.touched if session else set())
-            with suppress(StorageError):  # the connection may be gone; the next transaction makes a new one
+            self._experiments.forget(tx.touched if tx else set())
+            with suppress(StorageError):  # the connection may be gone; the next transaction reconnects
                 database.rollback()
             raise
-        if self._watch is not None and session.events:
-            self._watch(time.perf_counter() - begin, len(session.events))
+        if self._on_commit is not None and tx.events:
+            self._on_commit(time.perf_counter() - begin, len(tx.events))
         return results
 
-    def _keep_snapshots(self, every: int) -> None:
-        """Shorten the replay of experiments in which so much has happened since the last snapshot."""
+    def _save_snapshots(self, every: int) -> None:
+        """Save experiments with at least ``every`` events since their last snapshot."""
         due = [each for each in self._experiments.by_name.values() if each.seq - each.saved >= every]
         if not due:
             return
         try:
             with self._journal.database.transaction():
                 for experiment in due:
-                    self._journal.keep_snapshot(experiment.id, experiment.seq, experiment.save())
-        except StorageError:  # they only save time
+                    self._journal.save_snapshot(experiment.id, experiment.seq, experiment.save())
+        except StorageError:  # snapshots only save time
             return
         for experiment in due:
             experiment.saved = experiment.seq
 
 
-def _done(operation: Operation, session: Transaction) -> Result:
-    before = len(session.events)
+def _run(operation: Operation, tx: Transaction) -> Result:
+    before = len(tx.events)
     try:
-        return operation.act(session), None
-    except ApiError as refused:
-        if len(session.events) > before:
-            raise AssertionError("an operation was refused after it had changed something") from refused
-        return None, refused
+        return operation.act(tx), None
+    except ApiError as error:
+        if len(tx.events) > before:
+            raise AssertionError("an operation was refused after it had changed something") from error
+        return None, error
 
 
-def _told(error: BaseException) -> BaseException:
-    """What the caller gets to know of something unforeseen."""
+def _public_error(error: BaseException) -> BaseException:
+    """What the caller is told about an unexpected error."""
     if isinstance(error, StorageError):
         log.error("storage", detail=str(error))
-        return no_storage()
+        return problems.storage_unavailable()
     return error
 
 
-def _answer_all(batch: list[Waiting], results: Sequence[Result]) -> None:
-    """Tell all callers; those in one event loop with a single call."""
+def _reply_all(batch: list[QueueItem], results: Sequence[Result]) -> None:
+    """Reply to all callers; with a single call per event loop."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Result]]] = {}
-    for (_, answer), result in zip(batch, results, strict=True):
-        if isinstance(answer, asyncio.Future):
-            loops.setdefault(answer.get_loop(), []).append((answer, result))
+    for (_, reply), result in zip(batch, results, strict=True):
+        if isinstance(reply, asyncio.Future):
+            loops.setdefault(reply.get_loop(), []).append((reply, result))
         else:
-            answer(*result)
-    for loop, answers in loops.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(_settle, answers)
+            reply(*result)
+    for loop, replies in loops.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
+            loop.call_soon_threadsafe(_settle, replies)
 
 
-def _settle(answers: list[tuple[asyncio.Future[Any], Result]]) -> None:
-    for future, (result, error) in answers:
+def _settle(replies: list[tuple[asyncio.Future[Any], Result]]) -> None:
+    for future, (result, error) in replies:
         if future.cancelled():
             continue
         if error is None:

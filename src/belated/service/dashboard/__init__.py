@@ -1,4 +1,4 @@
-"""The dashboard: pages made on the server, over connections that only read."""
+"""The dashboard: pages rendered on the server, over read-only connections."""
 
 from belated.service.dashboard.pages import dashboard_routes
 

@@ -1,31 +1,43 @@
-"""What is counted of an experiment's events, a little at a time: only what is new is read."""
+"""Incremental counts of an experiment's events, and the aggregates drawn from them."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from belated.service.core.experiment import Experiment
-from belated.service.storage.database import Database
+from belated.service.api.messages import ArmAnswer
+from belated.service.dashboard.formatting import DAY, HOUR, MINUTE
+from belated.service.dashboard.schemas import Ages, Bracket, Series, Traffic
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
-from belated.service.storage.summaries import Group, groups
+from belated.service.storage.journal import EventGroup, Journal
+from belated.service.timestamps import isoformat
 
-CELLS = 200_000
-"""Numbers kept for an experiment, at the most: blocks times arms."""
-MOST_BLOCKS, LEAST_BLOCKS = 256, 16
+MAX_CELLS = 200_000
+"""Maximum size of the counts of an experiment: blocks times arms."""
+MAX_BLOCKS, MIN_BLOCKS = 256, 16
+AGE_EDGES = (0.0, 10.0, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY, 7 * DAY, 30 * DAY)
+"""Bins for the ages of pending decisions."""
+MAX_COLOURED = 8
+"""Arms with a colour of their own."""
+_COLOUR_ORDER = (0, 1, 2, 3, 4, 5, 7, 6)
+"""Black comes last."""
+MAX_INTERVALS = 60
+"""Points of the traffic chart."""
 
 
 class Span(NamedTuple):
-    """Where a block's decisions stand in the journal."""
+    """The events and times of a block's decisions."""
 
     first_seq: int
     last_seq: int
     first_at: int
     last_at: int
 
-    def joined(self, other: Span) -> Span:
+    def union(self, other: Span) -> Span:
         """The span of both."""
         return Span(
             min(self.first_seq, other.first_seq),
@@ -35,90 +47,164 @@ class Span(NamedTuple):
         )
 
 
-class Tally:
-    """Counts up to an event. Decisions are counted in blocks of ``size``, which doubles as they become many, so that
-    memory and time stay the same however long the experiment lives."""
+class Counters:
+    """Counts up to an event. Decisions are counted in blocks of ``size``, which doubles as they grow in number, so that
+    memory and time are bounded."""
 
     def __init__(self, experiment: int, arms: int, silence: float | None) -> None:
         self.experiment = experiment
         self.silence = silence
-        """The reward that silence gives."""
+        """The reward that is imputed."""
         self.seq = 0
         self.size = 1
         self.pulls = np.zeros(arms, np.int64)
         self.observed = np.zeros(arms, np.int64)
         self.total = np.zeros(arms)
         self.decided = np.zeros((0, arms), np.int64)
-        """Decisions of each block and arm, cancelled ones too."""
-        self.open = np.zeros(0, np.int64)
-        """Of each block, decisions without an answer."""
+        """Decisions per block and arm, including cancelled ones."""
+        self.pending = np.zeros(0, np.int64)
+        """Pending decisions per block."""
         self.spans: list[Span | None] = []
-        self.again: Experiment | None = None
-        """Its life, lived again for the reasons of a policy that knows more than counts."""
 
     @property
-    def most_blocks(self) -> int:
-        """How many blocks there may be."""
-        return max(LEAST_BLOCKS, min(MOST_BLOCKS, CELLS // max(self.pulls.size, 1)))
+    def max_blocks(self) -> int:
+        """Maximum number of blocks."""
+        return max(MIN_BLOCKS, min(MAX_BLOCKS, MAX_CELLS // max(self.pulls.size, 1)))
 
-    def make_room(self, arms: int, decisions: int) -> None:
-        """There will be so many arms and decisions."""
+    def reserve(self, arms: int, decisions: int) -> None:
+        """Make room for a number of arms and decisions."""
         more = arms - self.pulls.size
         if more > 0:
             self.pulls = np.pad(self.pulls, (0, more))
             self.observed = np.pad(self.observed, (0, more))
             self.total = np.pad(self.total, (0, more))
             self.decided = np.pad(self.decided, ((0, 0), (0, more)))
-        while decisions > self.size * self.most_blocks:
-            self._halve()
+        while decisions > self.size * self.max_blocks:
+            self._merge_pairs()
         blocks = -(-decisions // self.size) - len(self.spans)
         if blocks > 0:
             self.decided = np.pad(self.decided, ((0, blocks), (0, 0)))
-            self.open = np.pad(self.open, (0, blocks))
+            self.pending = np.pad(self.pending, (0, blocks))
             self.spans += [None] * blocks
 
-    def _halve(self) -> None:
-        """Join every two blocks."""
+    def _merge_pairs(self) -> None:
+        """Merge each two blocks into one."""
         if len(self.spans) % 2:
             self.decided = np.pad(self.decided, ((0, 1), (0, 0)))
-            self.open = np.pad(self.open, (0, 1))
+            self.pending = np.pad(self.pending, (0, 1))
             self.spans.append(None)
         self.decided = self.decided[::2] + self.decided[1::2]
-        self.open = self.open[::2] + self.open[1::2]
+        self.pending = self.pending[::2] + self.pending[1::2]
         pairs = zip(self.spans[::2], self.spans[1::2], strict=True)
-        self.spans = [a.joined(b) if a and b else a or b for a, b in pairs]
+        self.spans = [a.union(b) if a and b else a or b for a, b in pairs]
         self.size *= 2
 
-    def advance(self, database: Database, until: int) -> None:
-        """Count the events up to this one; room for them was made."""
+    def advance(self, journal: Journal, until: int) -> None:
+        """Count the events up to this one, after :meth:`reserve`."""
         if until <= self.seq:
             return
-        for group in groups(database, self.experiment, self.seq, until, self.size):
+        for group in journal.count_groups(self.experiment, self.seq, until, self.size):
             self._count(group)
         self.seq = until
 
-    def _count(self, group: Group) -> None:
+    def _count(self, group: EventGroup) -> None:
         kind, arm, block, events = group.kind, group.arm, group.block, group.events
         if kind == DECIDED:
             self.pulls[arm] += events
             self.decided[block, arm] += events
-            self.open[block] += events
+            self.pending[block] += events
             span = Span(group.first_seq, group.last_seq, group.first_at, group.last_at)
             before = self.spans[block]
-            self.spans[block] = before.joined(span) if before else span
+            self.spans[block] = before.union(span) if before else span
         elif kind in (OBSERVED, IMPUTED):
             self.observed[arm] += events
             self.total[arm] += group.total
-            self.open[block] -= events
+            self.pending[block] -= events
         elif kind == REPLACED:
             assert self.silence is not None
             self.total[arm] += group.total - events * self.silence
-        elif kind == CANCELLED:  # with a reward where silence had been taken for an answer
+        elif kind == CANCELLED:  # with a reward if one had been imputed
             self.pulls[arm] -= events
             self.observed[arm] -= group.rewards
             self.total[arm] -= group.total
-            self.open[block] -= events - group.rewards
+            self.pending[block] -= events - group.rewards
 
-    def known(self) -> list[tuple[npt.NDArray[np.int64], Span]]:
-        """(decisions of each arm, where) of the blocks, the oldest first."""
+    def blocks(self) -> list[tuple[npt.NDArray[np.int64], Span]]:
+        """(decisions of each arm, span) of the blocks, oldest first."""
         return [(row, span) for row, span in zip(self.decided, self.spans, strict=True) if span is not None]
+
+
+def colour_slots(arms: Sequence[ArmAnswer]) -> dict[int, int]:
+    """The colour of each arm that has one, by its index: all arms if they are few, else the most pulled. An arm keeps
+    its colour while others come and go, as far as possible."""
+    most = MAX_COLOURED if len(arms) <= MAX_COLOURED else MAX_COLOURED - 1
+    chosen = sorted(range(len(arms)), key=lambda index: (-arms[index].pulls, index))[:most]
+    free = list(_COLOUR_ORDER[:most])
+    slots = {}
+    for index in chosen:
+        slot = _COLOUR_ORDER[index % most] if _COLOUR_ORDER[index % most] in free else free[0]
+        free.remove(slot)
+        slots[index] = slot
+    return dict(sorted(slots.items()))
+
+
+def traffic(counters: Counters, arms: Sequence[ArmAnswer]) -> Traffic:
+    """The decisions of each arm over time, in intervals with about the same number of decisions."""
+    chosen = list(colour_slots(arms))
+    intervals = _intervals(counters, len(chosen))
+    counts = np.array([row for row, _ in intervals]).reshape(len(intervals), counters.pulls.size)
+    series = [Series(arms[index].arm, index, counts[:, index].tolist()) for index in chosen]
+    if len(chosen) < len(arms):
+        series.append(Series(None, None, (counts.sum(axis=1) - counts[:, chosen].sum(axis=1)).tolist()))
+    spans = [span for _, span in intervals]
+    return Traffic([isoformat(span.first_at) for span in spans], [isoformat(span.last_at) for span in spans], series)
+
+
+def _intervals(counters: Counters, series: int) -> list[tuple[npt.NDArray[np.int64], Span]]:
+    """Blocks merged until they are few, with enough decisions each for shares to be meaningful."""
+    blocks = counters.blocks()
+    decisions = len(blocks) * counters.size
+    target = max(-(-decisions // MAX_INTERVALS), min(4 * series, -(-decisions // 8)), 1)
+    step = -(-target // counters.size)
+    merged: list[tuple[npt.NDArray[np.int64], Span]] = []
+    for start in range(0, len(blocks), step):
+        part = blocks[start : start + step]
+        row, span = np.sum([row for row, _ in part], axis=0), part[0][1].union(part[-1][1])
+        if merged and 2 * len(part) < step:  # the last one, while it is short
+            merged[-1] = (merged[-1][0] + row, merged[-1][1].union(span))
+        else:
+            merged.append((row, span))
+    return merged
+
+
+def pending_ages(journal: Journal, counters: Counters, now: int) -> Ages:
+    """Pending decisions by age. Blocks that fall into one bin are counted as a whole, others decision by decision."""
+    pending = [0] * len(AGE_EDGES)
+    oldest: float | None = None
+
+    def age(at: int) -> float:
+        return max(now - at, 0) / 1e6
+
+    for count, span in zip(counters.pending.tolist(), counters.spans, strict=True):
+        if not count or span is None:
+            continue
+        low, high = (bisect_right(AGE_EDGES, age(at)) - 1 for at in (span.last_at, span.first_at))
+        if low == high and oldest is not None:
+            pending[low] += count
+            continue
+        for at in journal.pending_times(counters.experiment, span.first_seq, span.last_seq, counters.seq):
+            oldest = age(at) if oldest is None else oldest
+            pending[bisect_right(AGE_EDGES, age(at)) - 1] += 1
+    return Ages(isoformat(now), list(AGE_EDGES), pending, oldest)
+
+
+def brackets(arms: Sequence[ArmAnswer]) -> list[Bracket]:
+    """The mean of each arm if everything pending fails, and if it succeeds."""
+    result = []
+    for arm in arms:
+        total = (arm.mean or 0.0) * arm.observed
+        if arm.pulls:
+            result.append(Bracket(arm.arm, total / arm.pulls, (total + arm.pending) / arm.pulls))
+        else:
+            result.append(Bracket(arm.arm, None, None))
+    return result

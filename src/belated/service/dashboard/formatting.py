@@ -1,15 +1,15 @@
-"""Numbers and times as people read them."""
+"""Numbers, durations and names for people."""
 
 from __future__ import annotations
 
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (1.0, "s"), (0.001, "ms"))
 LONGEST = 40
-"""Characters of a name where there is little room."""
+"""Characters of a name where space is limited."""
 
 
 def grouped(number: int) -> str:
-    """A whole number with commas.
+    """An integer with thousands separators.
 
     >>> grouped(1234567)
     '1,234,567'
@@ -18,7 +18,7 @@ def grouped(number: int) -> str:
 
 
 def short(number: int) -> str:
-    """A count where there is little room.
+    """A count where space is limited.
 
     >>> short(950), short(12_345), short(3_400_000)
     ('950', '12.3k', '3.4M')
@@ -29,7 +29,7 @@ def short(number: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, in the unit that fits.
+    """Seconds in a suitable unit.
 
     >>> duration(0.25), duration(90), duration(7200), duration(0)
     ('250 ms', '1.5 min', '2 h', '0 s')
@@ -42,7 +42,7 @@ def duration(seconds: float) -> str:
 
 
 def share(part: float) -> str:
-    """A part of 1 in percent.
+    """A fraction in percent.
 
     >>> share(0.5), share(0.0012), share(1.0), share(0.0)
     ('50 %', '0.1 %', '100 %', '0 %')
@@ -57,7 +57,7 @@ def figure(value: float | None) -> str:
 
 
 def prefix(first: int, pulls: int) -> str:
-    """Which pulls a bound comes from.
+    """The pulls that a bound comes from.
 
     >>> prefix(1204, 5000), prefix(5000, 5000), prefix(1, 7)
     ('from the first 1,204 pulls', 'from all 5,000 pulls', 'from the first pull')
@@ -67,27 +67,27 @@ def prefix(first: int, pulls: int) -> str:
     return f"from the first {grouped(first)} pulls" if first > 1 else "from the first pull"
 
 
-def told_apart(a: float, b: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to see which is larger.
+def distinguishable(a: float, b: float) -> tuple[str, str]:
+    """Two numbers with enough digits to see which is larger.
 
-    >>> told_apart(0.41, 0.52), told_apart(0.421219, 0.421231)
+    >>> distinguishable(0.41, 0.52), distinguishable(0.421219, 0.421231)
     (('0.4100', '0.5200'), ('0.42122', '0.42123'))
     """
     digits = next((n for n in range(4, 17) if f"{a:.{n}f}" != f"{b:.{n}f}"), 4)
     return f"{a:.{digits}f}", f"{b:.{digits}f}"
 
 
-def cut(name: str, longest: int = LONGEST) -> str:
-    """A name, shortened where it is long.
+def truncate(name: str, longest: int = LONGEST) -> str:
+    """Shorten a long name.
 
-    >>> cut("a" * 50, 5)
+    >>> truncate("a" * 50, 5)
     'aaaa…'
     """
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def clock_time(text: str) -> str:
-    """RFC 3339 to the second, as people write it.
+    """RFC 3339 to the second, without the T.
 
     >>> clock_time("2023-11-14T22:13:20.000000Z")
     '2023-11-14 22:13:20'

@@ -1,24 +1,32 @@
-"""The routes of the dashboard. Only GET reads, and nothing here writes to the journal."""
+"""The pages of the dashboard. They only read."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable
+from functools import cache
 from http import HTTPStatus
+from importlib.resources import files
 from typing import Any
 
-import msgspec
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from belated._version import __version__
 from belated.errors import ApiError
+from belated.policies._base.confidence import BracketPolicy
+from belated.policies._base.prefix import PrefixPolicy
+from belated.service import problems
 from belated.service.api.messages import ArmAnswer
-from belated.service.api.problems import problem_response
+from belated.service.api.responses import json_response, problem_response
 from belated.service.core.service import Service
-from belated.service.dashboard import auth
-from belated.service.dashboard.queries import Look
-from belated.service.dashboard.render import ASSETS, asset, rendered
+from belated.service.core.spec import make_policy
+from belated.service.dashboard import auth, charts, formatting
+from belated.service.dashboard.counters import colour_slots
+from belated.service.dashboard.queries import Queries
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -27,26 +35,27 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-FEW, MOST_ROWS = 12, 100
-"""Arms that stand in the table in their own order, and rows of the table, at the most."""
+ASSETS = {"style.css": "text/css", "live.js": "text/javascript", "icon.svg": "image/svg+xml"}
+FEW_ARMS, MAX_ROWS = 12, 100
+"""Number of arms up to which the table keeps their order, and its maximum number of rows."""
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 def dashboard_routes(service: Service) -> list[Route]:
-    """All pages, to be mounted beside the API."""
+    """All routes of the dashboard."""
     pages = Pages(service)
-    reading: dict[str, Handler] = {
+    protected: dict[str, Handler] = {
         "/": pages.index,
         "/experiments.json": pages.index_json,
         "/experiments/{name}": pages.experiment,
         "/experiments/{name}/": pages.experiment,
     }
-    routes = [Route(path, pages.told(handler, checked=True), methods=["GET"]) for path, handler in reading.items()]
+    routes = [Route(path, pages.wrap(handler, protected=True), methods=["GET"]) for path, handler in protected.items()]
     return [
         *routes,
-        Route("/login", pages.told(pages.login), methods=["GET", "POST"]),
-        Route("/logout", pages.told(pages.logout), methods=["POST"]),
-        Route("/assets/{file}", pages.told(pages.asset), methods=["GET"]),
+        Route("/login", pages.wrap(pages.login), methods=["GET", "POST"]),
+        Route("/logout", pages.wrap(pages.logout), methods=["POST"]),
+        Route("/assets/{file}", pages.wrap(pages.asset), methods=["GET"]),
     ]
 
 
@@ -55,95 +64,141 @@ class Pages:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._look = Look(service)
+        self._queries = Queries(service)
 
-    def told(self, handler: Handler, *, checked: bool = False) -> Handler:
-        """A handler whose answers have the right heads and whose errors are pages for those who read pages; with
-        ``checked`` behind a reader's key."""
+    def wrap(self, handler: Handler, *, protected: bool = False) -> Handler:
+        """Add security headers to responses and render errors as pages for browsers; ``protected`` requires the role
+        reader."""
 
         async def handle(request: Request) -> Response:
             try:
-                if checked:
+                if protected:
                     auth.check(self._service.keyring, request)
-                answer = await handler(request)
-            except ApiError as refused:
-                answer = self._refusal(request, refused)
+                response = await handler(request)
+            except ApiError as error:
+                response = self._error_page(request, error)
             for name, value in HEADERS.items():
-                answer.headers.setdefault(name, value)
-            return answer
+                response.headers.setdefault(name, value)
+            return response
 
         return handle
 
-    def _refusal(self, request: Request, refused: ApiError) -> Response:
+    def _error_page(self, request: Request, error: ApiError) -> Response:
         if "text/html" not in request.headers.get("accept", ""):
-            return problem_response(refused)
-        if refused.status == 401 and request.method == "GET":
-            return RedirectResponse(auth.login_address(request), 303)
-        title = HTTPStatus(refused.status).phrase
-        text = rendered("error.html", status=refused.status, title=title, detail=str(refused), **self._around())
-        return Response(text, refused.status, media_type="text/html")
+            return problem_response(error)
+        if error.status == 401 and request.method == "GET":
+            return RedirectResponse(auth.login_path(request), 303)
+        title = HTTPStatus(error.status).phrase
+        text = render("error.html", status=error.status, title=title, detail=str(error), **self._globals())
+        return Response(text, error.status, media_type="text/html")
 
-    def _around(self) -> dict[str, Any]:
-        """What every page needs to know."""
+    def _globals(self) -> dict[str, Any]:
         return {"keyed": self._service.keyring.roles() is not None}
-
-    # ---- pages ----
 
     async def index(self, request: Request) -> Response:
         """All experiments."""
-        found = await self._look.experiments()
-        return await self._html("index.html", request, experiments=found.experiments, damaged=found.damaged)
+        view = await self._queries.experiments()
+        return await self._html("index.html", request, experiments=view.experiments, damaged=view.damaged)
 
     async def index_json(self, request: Request) -> Response:
-        """The same as JSON."""
-        return _json(await self._look.experiments())
+        """All experiments as JSON."""
+        return json_response(await self._queries.experiments())
 
     async def experiment(self, request: Request) -> Response:
-        """One experiment, as a page or as JSON."""
+        """An experiment, as a page or as JSON."""
         name: str = request.path_params["name"]
         if name.endswith(".json") and not request.url.path.endswith("/"):
-            return _json(await self._look.page(name.removesuffix(".json")))
-        page = await self._look.page(name)
-        return await self._html("experiment.html", request, page=page, order=_rows(page.experiment.arms))
+            return json_response(await self._queries.page(name.removesuffix(".json")))
+        page = await self._queries.page(name)
+        policy = make_policy(page.experiment.policy)
+        return await self._html(
+            "experiment.html",
+            request,
+            page=page,
+            order=_table_order(page.experiment.arms),
+            eliminates=policy.shape().eliminates,
+            brackets_pending=isinstance(policy, BracketPolicy | PrefixPolicy),
+        )
 
     async def _html(self, template: str, request: Request, **values: Any) -> Response:
         base = str(request.base_url).rstrip("/")
-        text = await run_in_threadpool(lambda: rendered(template, base=base, **values, **self._around()))
+        text = await run_in_threadpool(lambda: render(template, base=base, **values, **self._globals()))
         return Response(text, media_type="text/html")
 
     async def asset(self, request: Request) -> Response:
-        """A file that pages ask for."""
+        """A static file."""
         name: str = request.path_params["file"]
         if name not in ASSETS:
-            raise ApiError(404, "not-found", f"there is no file {name!r}.")
+            raise problems.NOT_FOUND.error(f"there is no file {name!r}.")
         return Response(asset(name), media_type=ASSETS[name], headers={"Cache-Control": "public, max-age=31536000"})
 
-    # ---- keys ----
-
     async def login(self, request: Request) -> Response:
-        """Ask for a key, or take it."""
-        asked = request.method == "POST"
-        fields = await auth.form_of(request) if asked else dict(request.query_params)
+        """The login form, or its submission."""
+        submitted = request.method == "POST"
+        fields = await auth.parse_form(request) if submitted else dict(request.query_params)
         wrong = None
-        if asked:
+        if submitted:
             try:
                 return auth.log_in(self._service.keyring, request, fields)
-            except ApiError as refused:
-                wrong = str(refused)
-        text = rendered("login.html", wrong=wrong, next=auth.destination(fields.get("next")), **self._around())
-        return Response(text, 401 if asked else 200, media_type="text/html")
+            except ApiError as error:
+                wrong = str(error)
+        text = render("login.html", wrong=wrong, next=auth.safe_redirect(fields.get("next")), **self._globals())
+        return Response(text, 401 if submitted else 200, media_type="text/html")
 
     async def logout(self, request: Request) -> Response:
-        """Forget the key."""
+        """Log out."""
         return auth.log_out(request)
 
 
-def _rows(arms: list[ArmAnswer]) -> list[int]:
-    """The places of the arms in the table: all in their order, or the most pulled ones if they are many."""
-    if len(arms) <= FEW:
+def _table_order(arms: list[ArmAnswer]) -> list[int]:
+    """The arms in the table: all in their order, or the most pulled if there are many."""
+    if len(arms) <= FEW_ARMS:
         return list(range(len(arms)))
-    return sorted(range(len(arms)), key=lambda place: (-arms[place].pulls, place))[:MOST_ROWS]
+    return sorted(range(len(arms)), key=lambda index: (-arms[index].pulls, index))[:MAX_ROWS]
 
 
-def _json(value: Any) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json")
+# ---- templates ----
+
+
+@cache
+def asset(name: str) -> bytes:
+    """The content of a static file."""
+    return (files("belated.service.dashboard") / "assets" / name).read_bytes()
+
+
+@cache
+def asset_path(name: str) -> str:
+    """The path of a static file, different for each version of it."""
+    return f"/assets/{name}?v={hashlib.sha256(asset(name)).hexdigest()[:12]}"
+
+
+def experiment_path(name: str) -> str:
+    """The page of an experiment; with a trailing slash if its name looks like a JSON version."""
+    return f"/experiments/{name}{'/' if name.endswith('.json') else ''}"
+
+
+@cache
+def environment() -> Environment:
+    """The templates and their globals; values are escaped."""
+    folder = files("belated.service.dashboard") / "templates"
+    templates = Environment(
+        loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.globals.update(
+        charts=charts,
+        fmt=formatting,
+        colour_slots=colour_slots,
+        asset=asset_path,
+        link=experiment_path,
+        version=__version__,
+    )
+    return templates
+
+
+def render(template: str, **values: Any) -> str:
+    """Render a page."""
+    return environment().get_template(template).render(**values)

@@ -1,131 +1,228 @@
-"""Looking at experiments: what the pages show, read from the writer's memory and from the journal."""
+"""Queries behind the dashboard: pages from the writer's memory and from the journal."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, cast
 
 import structlog
+from starlette.concurrency import run_in_threadpool
 
 from belated.errors import StorageError
+from belated.live.learner import ArmCounts, Learner
+from belated.service import problems
+from belated.service.api.experiments import experiment_view, experiments_view
 from belated.service.api.messages import ExperimentAnswer, ExperimentsAnswer
-from belated.service.api.views import experiment_view, experiments_view
-from belated.service.core.delay_curves import delay_curves
-from belated.service.core.errors import no_storage, unknown_experiment
+from belated.service.api.monitoring import delay_curves
+from belated.service.core.experiment import Experiment
 from belated.service.core.export import event_line
 from belated.service.core.service import Service
-from belated.service.core.spec import NAME
-from belated.service.core.timestamps import now
+from belated.service.core.spec import NAME, make_policy
 from belated.service.core.transaction import Operation, Transaction
-from belated.service.dashboard.aggregates import ages, brackets, traffic
-from belated.service.dashboard.counters import Tally
-from belated.service.dashboard.elimination_reasons import explained
+from belated.service.dashboard.counters import Counters, brackets, pending_ages, traffic
+from belated.service.dashboard.formatting import distinguishable, grouped, truncate
 from belated.service.dashboard.schemas import Elimination, Feedback, Page
-from belated.service.dashboard.ttl_cache import Fresh
-from belated.service.storage.database import Database
+from belated.service.storage.journal import Journal
+from belated.service.timestamps import isoformat, now
 
 log = structlog.get_logger()
 
 TAIL = 14
 """Events of the live tail."""
-AT_ONCE = 20_000
-"""Events that are counted at a time."""
-MOMENT = 0.5
-"""Seconds of a look that are spent on counting."""
+COUNT_BATCH = 20_000
+"""Events counted at a time."""
+COUNT_SECONDS = 0.5
+"""Time per request that is spent on counting."""
+FRESH_SECONDS, MAX_FRESH_SECONDS = 1.0, 60.0
+"""How long cached values are fresh."""
+MAX_CACHED = 256
 
 
-class Watched:
-    """What is kept of an experiment between two looks."""
+class TTLCache:
+    """Values by key, computed in another thread; concurrent requests for a key compute it once."""
 
-    def __init__(self, tally: Tally) -> None:
-        self.tally = tally
+    def __init__(self) -> None:
+        self._values: dict[Any, tuple[float, Any]] = {}
+        self._locks: dict[Any, asyncio.Lock] = {}
+
+    async def get(self, key: Any, compute: Callable[[], Any], rest: float = 1.0) -> Any:
+        """The value of a key; one that was slow to compute stays fresh ``rest`` times as long."""
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        try:
+            async with lock:
+                expires, value = self._values.get(key, (0.0, None))
+                begin = time.monotonic()
+                if begin < expires:
+                    return value
+                value = await run_in_threadpool(compute)
+                end = time.monotonic()
+                self._values[key] = (end + min(max(FRESH_SECONDS, rest * (end - begin)), MAX_FRESH_SECONDS), value)
+        finally:
+            if key not in self._values:  # it failed; perhaps there is no such thing
+                self._locks.pop(key, None)
+        if len(self._values) > MAX_CACHED:
+            self._evict()
+        return value
+
+    def _evict(self) -> None:
+        """Drop expired values."""
+        time_now = time.monotonic()
+        for key in [key for key, (expires, _) in self._values.items() if expires < time_now]:
+            del self._values[key]
+            self._locks.pop(key, None)
+
+
+class WatchedExperiment:
+    """What is kept of an experiment between two requests."""
+
+    def __init__(self, counters: Counters) -> None:
+        self.counters = counters
         self.eliminated: list[Elimination] = []
         self.lock = threading.Lock()
+        self._replay: Experiment | None = None
+        """A replay, to explain eliminations by a policy that needs more than counts."""
 
-    def take_along(self, database: Database, experiment: ExperimentAnswer) -> None:
-        """Count what is new, as far as that goes within a moment: a long journal takes several looks."""
-        self.tally.make_room(len(experiment.arms), experiment.decisions)
-        end = time.monotonic() + MOMENT
-        while self.tally.seq < experiment.last_event:
-            until = min(self.tally.seq + AT_ONCE, experiment.last_event)
-            self.eliminated += explained(database, self.tally, experiment, until)
-            self.tally.advance(database, until)
+    def advance(self, journal: Journal, experiment: ExperimentAnswer) -> None:
+        """Count new events for a limited time: a long journal takes several requests."""
+        self.counters.reserve(len(experiment.arms), experiment.decisions)
+        end = time.monotonic() + COUNT_SECONDS
+        while self.counters.seq < experiment.last_event:
+            until = min(self.counters.seq + COUNT_BATCH, experiment.last_event)
+            self.eliminated += self._explain(journal, experiment, until)
+            self.counters.advance(journal, until)
             if time.monotonic() > end:
                 break
 
+    def _explain(self, journal: Journal, experiment: ExperimentAnswer, until: int) -> list[Elimination]:
+        """Explain the eliminations between the counters and an event, by the policy's bounds just before them; advances
+        the counters to the last of them."""
+        policy, counters = make_policy(experiment.policy), self.counters
+        gone = {index: arm.eliminated_at for index, arm in enumerate(experiment.arms) if arm.eliminated_at is not None}
+        numbers = sorted({decision - 1 for decision in gone.values()})
+        names = [arm.arm for arm in experiment.arms]
+        explained = []
+        for number, seq, at in journal.decisions_numbered(counters.experiment, numbers, counters.seq, until):
+            counters.advance(journal, seq - 1)
+            if policy.memory:
+                learner = self._replayed(journal, seq - 1)
+            else:
+                counts = ArmCounts(counters.pulls, counters.observed, counters.total)
+                learner = Learner.from_counts(policy, experiment.seed, counts, decisions=number)
+            explained += _eliminations(learner, names, gone, at)
+        if policy.memory and policy.shape().eliminates and self._more_ahead(gone, len(experiment.arms)):
+            self._replayed(journal, until)  # step by step, so that the next explanation is near
+        return explained
 
-class Look:
-    """The eyes of the dashboard."""
+    def _more_ahead(self, gone: dict[int, int], arms: int) -> bool:
+        """Whether eliminations may lie ahead of the replay."""
+        decisions = self._replay.learner.decisions if self._replay is not None else 0
+        return len(gone) + 1 < arms or any(decision > decisions for decision in gone.values())
+
+    def _replayed(self, journal: Journal, until: int) -> Learner:
+        """The learner after an event."""
+        if self._replay is None:
+            self._replay = Experiment(journal.experiment_by_id(self.counters.experiment))
+        if until > self._replay.seq:
+            for event in journal.events(self.counters.experiment, self._replay.seq, until - self._replay.seq):
+                self._replay.apply(event)
+        return self._replay.learner
+
+
+def _eliminations(learner: Learner, names: list[str], gone: dict[int, int], at: int) -> list[Elimination]:
+    """The arms that the next decision eliminates, each with its bound and the one above it."""
+    decision = learner.decisions + 1
+    active = [index for index in range(len(names)) if gone.get(index, decision) >= decision]
+    bounds = {index: learner.bounds(index) for index in active}
+    best = max(active, key=lambda index: bounds[index].lower)
+    lower = bounds[best].lower
+    eliminations = []
+    for index in active:
+        if gone.get(index) == decision:
+            upper = bounds[index].upper
+            high, low = distinguishable(upper, lower)
+            sentence = (
+                f"At decision {grouped(decision)} its upper bound, {high}, was below the lower bound of "
+                f"{truncate(names[best])}, {low}."
+            )
+            eliminations.append(
+                Elimination(names[index], index, decision, isoformat(at), upper, names[best], lower, sentence)
+            )
+    return eliminations
+
+
+class Queries:
+    """The data of the dashboard's pages."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._fresh = Fresh()
-        self._watched: dict[int, Watched] = {}
+        self._cache = TTLCache()
+        self._watched: dict[int, WatchedExperiment] = {}
 
     async def experiments(self) -> ExperimentsAnswer:
         """All experiments."""
-        found = await self._fresh.get("experiments", lambda: self._service.writer.run(Operation(experiments_view)))
-        return cast("ExperimentsAnswer", found)
+        view = await self._cache.get("experiments", lambda: self._service.writer.run(Operation(experiments_view)))
+        return cast("ExperimentsAnswer", view)
 
     async def page(self, name: str) -> Page:
-        """All about one experiment."""
+        """The page of an experiment."""
         if not re.fullmatch(NAME, name):
-            raise unknown_experiment(name)
+            raise problems.unknown_experiment(name)
         try:
-            delays = await self._fresh.get(("delays", name), lambda: self._delays(name), rest=10.0)
-            page: Page = await self._fresh.get(("page", name), lambda: self._page(name, delays), rest=2.0)
+            delays = await self._cache.get(("delays", name), lambda: self._delays(name), rest=10.0)
+            page: Page = await self._cache.get(("page", name), lambda: self._page(name, delays), rest=2.0)
         except StorageError as error:
             log.error("storage", detail=str(error))
-            raise no_storage() from error
+            raise problems.storage_unavailable() from error
         return page
 
     # ---- in another thread ----
 
-    def _viewed(self, name: str) -> tuple[int, ExperimentAnswer]:
-        def act(session: Transaction) -> tuple[int, ExperimentAnswer]:
-            experiment = session.experiment(name)
+    def _view(self, name: str) -> tuple[int, ExperimentAnswer]:
+        def act(tx: Transaction) -> tuple[int, ExperimentAnswer]:
+            experiment = tx.experiment(name)
             return experiment.id, experiment_view(experiment)
 
-        found: tuple[int, ExperimentAnswer] = self._service.writer.run(Operation(act, (name,)))
-        return found
+        view: tuple[int, ExperimentAnswer] = self._service.writer.run(Operation(act, (name,)))
+        return view
 
     def _delays(self, name: str) -> Any:
-        _, experiment = self._viewed(name)
-        with self._service.reading() as journal:
+        _, experiment = self._view(name)
+        with self._service.reader() as journal:
             return delay_curves(journal, name, [arm.arm for arm in experiment.arms])
 
     def _page(self, name: str, delays: Any) -> Page:
-        number, experiment = self._viewed(name)
+        number, experiment = self._view(name)
         names = [arm.arm for arm in experiment.arms]
         silence = experiment.silence.reward if experiment.silence is not None else None
-        watched = self._watched.setdefault(number, Watched(Tally(number, len(names), silence)))
-        with watched.lock, self._service.reading() as journal:
-            watched.take_along(journal.database, experiment)
-            tail = journal.newer(number, experiment.last_event - TAIL)
+        watched = self._watched.setdefault(number, WatchedExperiment(Counters(number, len(names), silence)))
+        with watched.lock, self._service.reader() as journal:
+            watched.advance(journal, experiment)
+            tail = journal.events_after(number, experiment.last_event - TAIL)
             return Page(
                 experiment=experiment,
-                counted=watched.tally.seq,
+                counted=watched.counters.seq,
                 feedback=self._feedback(name),
-                traffic=traffic(watched.tally, experiment.arms),
+                traffic=traffic(watched.counters, experiment.arms),
                 brackets=brackets(experiment.arms),
                 eliminated=list(watched.eliminated),
-                pending_by_age=ages(journal.database, watched.tally, now()),
+                pending_by_age=pending_ages(journal, watched.counters, now()),
                 delays=delays,
-                events=[event_line(event, names) for event in tail[: -TAIL - 1 : -1] if _known(event.arm, names)],
+                events=[
+                    event_line(event, names)
+                    for event in tail[: -TAIL - 1 : -1]
+                    if event.arm is None or event.arm < len(names)  # the tail may be newer than the names
+                ],
             )
 
     def _feedback(self, name: str) -> Feedback:
-        counted = {
+        counts = {
             sample.labels["result"]: int(sample.value)
             for metric in self._service.metrics.feedback.collect()
             for sample in metric.samples
             if sample.labels.get("experiment") == name and sample.name.endswith("_total")
         }
-        return Feedback(counted.get("duplicate", 0), counted.get("conflict", 0))
-
-
-def _known(arm: int | None, names: list[str]) -> bool:
-    """Whether an arm was there when the names were read; the tail may be a little newer."""
-    return arm is None or arm < len(names)
+        return Feedback(counts.get("duplicate", 0), counts.get("conflict", 0))

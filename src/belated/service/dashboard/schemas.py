@@ -1,85 +1,88 @@
-"""What a page shows, as data: the JSON twins are these, and the HTML is drawn from them."""
+"""What a page shows, as data: the JSON version of a page; its HTML is rendered from the same."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from belated.service.api.messages import DelaysAnswer, ExperimentAnswer
 
 
 class Feedback(msgspec.Struct):
-    """Feedback that changed nothing, since the server started."""
+    """Feedback that had no effect, since the server started."""
 
-    duplicates: int
-    conflicts: int
+    duplicates: Annotated[int, Meta(description="Repeated feedback, since the server started.")]
+    conflicts: Annotated[int, Meta(description="Feedback refused with 409, since the server started.")]
 
 
 class Series(msgspec.Struct):
-    """The decisions for an arm in each stretch of time; ``arm`` is None for all other arms together."""
+    """The decisions of an arm per interval of time; ``arm`` is None for all other arms together."""
 
-    arm: str | None
-    place: int | None
-    decisions: list[int]
+    arm: Annotated[str | None, Meta(description="The arm; null for all other arms together.")]
+    place: Annotated[int | None, Meta(description="Its index; null for all other arms together.")]
+    decisions: Annotated[list[int], Meta(description="Its decisions in each interval.")]
 
 
 class Traffic(msgspec.Struct):
-    """Decisions over time. Each stretch, from one time to another, holds about as many as the others."""
+    """Decisions over time, in intervals with about the same number of decisions."""
 
-    begin: list[str]
-    end: list[str]
-    series: list[Series]
+    begin: Annotated[list[str], Meta(description="The start of each interval.")]
+    end: Annotated[list[str], Meta(description="The end of each interval.")]
+    series: Annotated[list[Series], Meta(description="The decisions in each interval, arm by arm.")]
 
 
 class Bracket(msgspec.Struct):
-    """An arm's mean if all that is pending fails (reward 0), and if all of it succeeds (reward 1); None before the
-    first decision."""
+    """The mean of an arm if everything pending fails (reward 0), and if it succeeds (reward 1)."""
 
-    arm: str
-    all_fail: float | None
-    all_succeed: float | None
+    arm: Annotated[str, Meta(description="The arm.")]
+    all_fail: Annotated[
+        float | None, Meta(description="Its mean if everything pending fails; null before its first decision.")
+    ]
+    all_succeed: Annotated[float | None, Meta(description="Its mean if everything pending succeeds.")]
 
 
 class Elimination(msgspec.Struct):
-    """When and why an arm was eliminated: from the counts in the journal just before that decision."""
+    """When and why an arm was eliminated: the bounds just before that decision."""
 
-    arm: str
-    place: int
-    decision: int
-    """The first (1, 2, ...) that could no longer be this arm."""
-    at: str
-    upper: float
-    """The arm's upper bound then."""
-    by: str
-    """The arm whose lower bound was the largest then."""
-    lower: float
-    """That lower bound."""
-    sentence: str
+    arm: Annotated[str, Meta(description="The arm.")]
+    place: Annotated[int, Meta(description="Its index.")]
+    decision: Annotated[
+        int,
+        Meta(description="The first decision (1, 2, ...) that could no longer choose this arm: `eliminated_at`."),
+    ]
+    at: Annotated[str, Meta(description="When that decision was made.")]
+    upper: Annotated[float, Meta(description="The upper bound of the arm at that time.")]
+    by: Annotated[str, Meta(description="The arm with the largest lower bound at that time.")]
+    lower: Annotated[float, Meta(description="That lower bound.")]
+    sentence: Annotated[str, Meta(description="The same in words.")]
 
 
 class Ages(msgspec.Struct):
-    """How many pending decisions are how old, in seconds: from ``edges[i]`` up to ``edges[i + 1]``, the last without
-    an end."""
+    """Pending decisions by age in seconds: from ``edges[i]`` to ``edges[i + 1]``, the last open-ended."""
 
-    at: str
-    edges: list[float]
-    pending: list[int]
-    oldest: float | None
+    at: Annotated[str, Meta(description="When this was computed.")]
+    edges: Annotated[list[float], Meta(description="The start of each bin, in seconds; the last is open-ended.")]
+    pending: Annotated[list[int], Meta(description="Pending decisions in each bin.")]
+    oldest: Annotated[float | None, Meta(description="Age of the oldest in seconds; null if nothing is pending.")]
 
 
 class Page(msgspec.Struct):
-    """All that the page of an experiment shows."""
+    """Everything on the page of an experiment."""
 
-    experiment: ExperimentAnswer
-    counted: int
-    """Traffic, eliminations and ages are of the events up to this one: the last, or an earlier one while a long journal
-    is being read."""
-    feedback: Feedback
-    traffic: Traffic
-    brackets: list[Bracket]
-    eliminated: list[Elimination]
-    pending_by_age: Ages
-    delays: DelaysAnswer
-    events: list[dict[str, Any]]
-    """The newest, the newest first."""
+    experiment: Annotated[ExperimentAnswer, Meta(description="The current state of the experiment.")]
+    counted: Annotated[
+        int,
+        Meta(
+            description="Traffic, eliminations and ages cover the events up to this one: the last, or an earlier one "
+            "while a long journal is still being read."
+        ),
+    ]
+    feedback: Annotated[Feedback, Meta(description="Feedback that had no effect.")]
+    traffic: Annotated[Traffic, Meta(description="Decisions over time.")]
+    brackets: Annotated[list[Bracket], Meta(description="The best and the worst case for the mean of each arm.")]
+    eliminated: Annotated[list[Elimination], Meta(description="When and why arms were eliminated.")]
+    pending_by_age: Annotated[Ages, Meta(description="Pending decisions by age.")]
+    delays: Annotated[DelaysAnswer, Meta(description="The delay curves.")]
+    events: Annotated[list[dict[str, Any]], Meta(description="The newest events, newest first.")]

@@ -1,29 +1,28 @@
-"""A server with traffic of its own: three experiments whose feedback comes late, made by the package's laws.
+"""A demo server with simulated traffic: three experiments with late feedback, drawn from the package's delay laws.
 
-What happened before the server started is in the journal already, with the times that it would have had; from then on
-the same visitors go on, over HTTP."""
+The journal starts with a history of some hours; from then on simulated visitors send requests over HTTP."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from belated.service.demo.history import make_history
-from belated.service.demo.traffic import Traffic
+from belated.service.demo.history import write_history
+from belated.service.demo.traffic import DemoTraffic
 from belated.service.serve import listen, serve
 from belated.service.settings import Settings
 
 
-def run_demo(settings: Settings, seed: int, listening: Callable[[str], None]) -> None:
-    """Serve the demo until a signal says to end; ``listening`` is called with the address."""
-    with listen(settings) as listener:  # before the work, which would be in vain where the port is taken
-        make_history(settings.db, seed)
-        traffic = Traffic(settings.db, seed)
+def run_demo(settings: Settings, seed: int, on_ready: Callable[[str], None]) -> None:
+    """Serve the demo until a signal; ``on_ready`` is called with the address."""
+    with listen(settings) as listener:  # first, so that a port in use is reported at once
+        write_history(settings.db, seed)
+        traffic = DemoTraffic(settings.db, seed)
 
-        def begin(address: str) -> None:
+        def start(address: str) -> None:
             traffic.start(address)
-            listening(address)
+            on_ready(address)
 
         try:
-            serve(settings, begin, listener)
+            serve(settings, start, listener)
         finally:
             traffic.stop()

@@ -1,4 +1,4 @@
-"""What happened before the server started, written into the journal with the times that it would have had."""
+"""Write a simulated past into the journal, with past times."""
 
 from __future__ import annotations
 
@@ -9,114 +9,117 @@ import numpy as np
 
 from belated.errors import ConfigurationError
 from belated.service.core.spec import checked_spec
-from belated.service.core.timestamps import now
 from belated.service.core.transaction import ExperimentCache, Transaction
-from belated.service.demo.scenarios import MEAN_PAUSE, World, stories
+from belated.service.demo.scenarios import MEAN_PAUSE, Visitors, demo_scenarios
 from belated.service.storage.database import without_password
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
 from belated.service.storage.journal import Journal, open_journal
+from belated.service.timestamps import now
 
 HOURS = 8.0
-"""How far back the history goes."""
+"""Length of the history."""
 MICRO = 1_000_000
-AT_ONCE = 2_000
-"""Events of a transaction."""
+BATCH = 2_000
+"""Events in a transaction."""
 
-Coming = tuple[int, int, str, dict[str, Any]]
-"""(when, in which order, what, of which decision)"""
+ScheduledEvent = tuple[int, int, str, dict[str, Any]]
+"""(time, tie-breaker, kind, fields of the decision)"""
 
 
-def make_history(db: str, seed: int, hours: float = HOURS) -> None:
-    """Write the history of the experiments that are not there yet; an error if the database has keys."""
+def write_history(db: str, seed: int, hours: float = HOURS) -> None:
+    """Write the history of the experiments that do not exist yet; raises if the database has keys."""
     journal = open_journal(db)
     try:
         if journal.all_keys():
             raise ConfigurationError(
-                f"db is {without_password(db)!r}, which has keys that the demo does not know; give another --db."
+                f"db is {without_password(db)!r}, which has keys; the demo needs one without. Give another --db."
             )
-        for place, story in enumerate(stories()):
-            if journal.experiment(story.name) is None:
-                rng = np.random.default_rng([seed, place])
-                _live(journal, World(story, seed), now(), hours, rng, seed)
+        for index, scenario in enumerate(demo_scenarios()):
+            if journal.experiment(scenario.name) is None:
+                rng = np.random.default_rng([seed, index])
+                _simulate(journal, Visitors(scenario, seed), now(), hours, rng, seed)
     finally:
         journal.close()
 
 
-def _live(journal: Journal, world: World, end: int, hours: float, rng: np.random.Generator, seed: int) -> None:
-    """Let an experiment live up to a time."""
-    story = world.story
+def _simulate(
+    journal: Journal, visitors: Visitors, end: int, hours: float, rng: np.random.Generator, seed: int
+) -> None:
+    """Simulate an experiment up to a time."""
+    scenario = visitors.scenario
     begin = end - round(hours * 3600 * MICRO)
-    spec = checked_spec(list(story.arms), story.policy, seed, story.silence)
+    spec = checked_spec(list(scenario.arms), scenario.policy, seed, scenario.silence)
     with journal.database.transaction():
-        journal.create(story.name, spec.text(), begin)
+        journal.create(scenario.name, spec.text(), begin)
     pauses = rng.exponential(MEAN_PAUSE * MICRO, round(1.2 * hours * 3600 / MEAN_PAUSE) + 10)
     arrivals = begin + np.cumsum(pauses).astype(np.int64)
-    coming: list[Coming] = [(at, order, DECIDED, {}) for order, at in enumerate(arrivals[arrivals < end].tolist())]
-    past = Past(journal, world)
-    while coming and coming[0][0] < end:
+    schedule: list[ScheduledEvent] = [
+        (at, order, DECIDED, {}) for order, at in enumerate(arrivals[arrivals < end].tolist())
+    ]
+    history = HistoryWriter(journal, visitors)
+    while schedule and schedule[0][0] < end:
         with journal.database.transaction():
-            past.begin()
-            for _ in range(AT_ONCE):
-                if not coming or coming[0][0] >= end:
+            history.begin()
+            for _ in range(BATCH):
+                if not schedule or schedule[0][0] >= end:
                     break
-                at, _, kind, made = heapq.heappop(coming)
-                for later in past.happen(kind, at, made):
-                    heapq.heappush(coming, later)
-            past.commit()
+                at, _, kind, fields = heapq.heappop(schedule)
+                for later in history.write(kind, at, fields):
+                    heapq.heappush(schedule, later)
+            history.commit()
 
 
-class Past:
-    """Events that are written with times gone by."""
+class HistoryWriter:
+    """Writes events with past times."""
 
-    def __init__(self, journal: Journal, world: World) -> None:
+    def __init__(self, journal: Journal, visitors: Visitors) -> None:
         self._journal = journal
-        self._world = world
+        self._visitors = visitors
         self._experiments = ExperimentCache()
         self._order = 1 << 40
-        self._answered: set[str] = set()
+        self._observed: set[str] = set()
         self._imputed: set[str] = set()
 
     def begin(self) -> None:
-        """A transaction begins."""
-        self._session = Transaction(self._journal, self._experiments, [])
-        self.experiment = self._session.experiment(self._world.story.name)
+        """Begin a transaction."""
+        self._tx = Transaction(self._journal, self._experiments, [])
+        self.experiment = self._tx.experiment(self._visitors.scenario.name)
 
     def commit(self) -> None:
-        """Its events are written."""
-        self._journal.append(self._session.events)
-        self._journal.keep_snapshot(self.experiment.id, self.experiment.seq, self.experiment.save())
+        """Append its events and save a snapshot."""
+        self._journal.append(self._tx.events)
+        self._journal.save_snapshot(self.experiment.id, self.experiment.seq, self.experiment.save())
 
-    def happen(self, kind: str, at: int, made: dict[str, Any]) -> list[Coming]:
-        """Something happens; what will come of it."""
+    def write(self, kind: str, at: int, fields: dict[str, Any]) -> list[ScheduledEvent]:
+        """Write an event; returns the events that follow from it."""
         if kind == DECIDED:
             return self._decide(at)
-        id = made["id"]
-        if kind == IMPUTED and id in self._answered:
+        id = fields["id"]
+        if kind == IMPUTED and id in self._observed:
             return []
         if kind == OBSERVED and id in self._imputed:
             kind = REPLACED
-        (self._imputed if kind == IMPUTED else self._answered).add(id)
-        self._session.write(self.experiment, kind, at=at, **made)
+        (self._imputed if kind == IMPUTED else self._observed).add(id)
+        self._tx.write(self.experiment, kind, at=at, **fields)
         return []
 
-    def _decide(self, at: int) -> list[Coming]:
-        experiment, world = self.experiment, self._world
-        number = experiment.learner.decisions
-        arm, rank = experiment.learner.decide()
-        made: dict[str, Any] = {"id": f"{experiment.name}-{number}", "number": number, "arm": arm, "rank": rank}
-        silence = world.story.silence
+    def _decide(self, at: int) -> list[ScheduledEvent]:
+        experiment, visitors = self.experiment, self._visitors
+        number, arm, rank = experiment.decide()
+        fields: dict[str, Any] = {"id": f"{experiment.name}-{number}", "number": number, "arm": arm, "rank": rank}
+        silence = visitors.scenario.silence
         deadline = at + round(silence.after * MICRO) if silence is not None else None
-        self._session.write(experiment, DECIDED, made=True, at=at, deadline=deadline, **made)
-        if world.is_cancelled(made["id"]):
-            return [self._later(at + 2 * MICRO, CANCELLED, made)]
-        reward, delay = world.outcome(made["id"], arm)
-        coming = []
+        self._tx.write(experiment, DECIDED, applied=True, at=at, deadline=deadline, **fields)
+        if visitors.is_cancelled(fields["id"]):
+            return [self._later(at + 2 * MICRO, CANCELLED, fields)]
+        reward, delay = visitors.outcome(fields["id"], arm)
+        schedule = []
         if delay is not None:
-            coming.append(self._later(at + round(delay * MICRO), OBSERVED, {**made, "reward": reward}))
+            schedule.append(self._later(at + round(delay * MICRO), OBSERVED, {**fields, "reward": reward}))
         if silence is not None and deadline is not None:
-            coming.append(self._later(deadline, IMPUTED, {**made, "reward": silence.reward}))
-        return coming
+            schedule.append(self._later(deadline, IMPUTED, {**fields, "reward": silence.reward}))
+        return schedule
 
-    def _later(self, at: int, kind: str, made: dict[str, Any]) -> Coming:
+    def _later(self, at: int, kind: str, fields: dict[str, Any]) -> ScheduledEvent:
         self._order += 1
-        return at, self._order, kind, made
+        return at, self._order, kind, fields

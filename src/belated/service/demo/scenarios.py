@@ -1,4 +1,4 @@
-"""Three experiments and the visitors that they meet, by the package's own laws of reward and delay."""
+"""The scenarios of the demo: three experiments, and visitors simulated by the package's reward and delay laws."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from belated.problem import Problem
 from belated.rewards import Bernoulli
 from belated.service.core.spec import Silence
 
-LONGEST = 30 * 86_400
-"""Delays beyond this many seconds are taken for never."""
+MAX_DELAY = 30 * 86_400
+"""Longer delays, in seconds, count as never."""
 MEAN_PAUSE = 4.0
-"""Seconds between two visitors of an experiment."""
+"""Mean time in seconds between two visitors of an experiment."""
 
 
 @dataclass(frozen=True)
-class Story:
-    """An experiment, and the world that it meets: delays are in seconds."""
+class DemoScenario:
+    """An experiment and its environment; delays are in seconds."""
 
     name: str
     arms: tuple[str, ...]
     policy: dict[str, Any] | None
-    """None: the usual one, as it is with or without silence."""
+    """None: the default, with or without silence."""
     means: tuple[float, ...]
     delay: DelayLaw
     silence: Silence | None = None
     reports_failure: bool = True
     cancels: float = 0.0
-    """The share of decisions that are never shown."""
+    """The share of decisions that are never shown, and cancelled."""
 
     @cached_property
     def problem(self) -> Problem:
@@ -43,16 +43,16 @@ class Story:
         return Problem([Bernoulli(mean) for mean in self.means], self.delay)
 
 
-def stories() -> tuple[Story, ...]:
-    """The three experiments."""
-    checkout = Story(
+def demo_scenarios() -> tuple[DemoScenario, ...]:
+    """The three scenarios."""
+    checkout = DemoScenario(
         "checkout",
         ("one page", "three steps", "express", "guest first", "with voucher"),
         {"name": "OPSE", "confidence": 1.0},
         (0.46, 0.28, 0.68, 0.38, 0.57),
         ByReward({0: LogNormal(8.0, 1.0), 1: LogNormal(2_400.0, 0.8)}),
     )
-    newsletter = Story(
+    newsletter = DemoScenario(
         "newsletter",
         ("question", "number", "first name", "plain"),
         None,
@@ -63,7 +63,7 @@ def stories() -> tuple[Story, ...]:
         cancels=0.015,
     )
     rng = np.random.default_rng(24)
-    pictures = Story(
+    pictures = DemoScenario(
         "front-page",
         tuple(f"picture {number:02d}" for number in range(1, 25)),
         {"name": "Thompson"},
@@ -73,25 +73,25 @@ def stories() -> tuple[Story, ...]:
     return checkout, newsletter, pictures
 
 
-class World:
-    """What a story's visitors do, and when: a function of the seed, the arm and the decision's id, so that it is the
-    same again after a restart."""
+class Visitors:
+    """The simulated visitors of a scenario: a function of the seed, the arm and the id of the decision, and so the same
+    after a restart."""
 
-    def __init__(self, story: Story, seed: int) -> None:
-        self.story = story
-        self._draws = Environment(story.problem, horizon=LONGEST, seed=seed, run=0)
+    def __init__(self, scenario: DemoScenario, seed: int) -> None:
+        self.scenario = scenario
+        self._environment = Environment(scenario.problem, horizon=MAX_DELAY, seed=seed, run=0)
 
     def outcome(self, id: str, arm: int) -> tuple[float, float | None]:
-        """(reward, delay in seconds) of a decision; the delay is None where nobody ever hears of it."""
-        reward, delay = self._draws.pull(arm, zlib.crc32(id.encode()))
-        if delay is None or (reward == 0.0 and not self.story.reports_failure):
+        """(reward, delay in seconds) of a decision; the delay is None if it is never reported."""
+        reward, delay = self._environment.pull(arm, zlib.crc32(id.encode()))
+        if delay is None or (reward == 0.0 and not self.scenario.reports_failure):
             return reward, None
-        return reward, delay + self.chance(id, "moment")  # within the second
+        return reward, delay + self.chance(id, "moment")  # the fraction of a second
 
     def is_cancelled(self, id: str) -> bool:
-        """Whether a decision is never shown."""
-        return self.chance(id, "cancelled") < self.story.cancels
+        """Whether a decision is cancelled."""
+        return self.chance(id, "cancelled") < self.scenario.cancels
 
     def chance(self, id: str, what: str) -> float:
-        """A number from 0 to 1 for whatever else may happen."""
+        """A pseudorandom number in [0, 1) for anything else."""
         return zlib.crc32(f"{what} {id}".encode()) / 2**32

@@ -1,4 +1,4 @@
-"""The journal: what happened, appended and never changed, on SQLite or PostgreSQL."""
+"""The journal: an append-only log of events on SQLite or PostgreSQL."""
 
 from belated.service.storage.events import Event
 from belated.service.storage.journal import Journal, open_journal

@@ -1,4 +1,4 @@
-"""What the journal asks of a database: statements, transactions, and what went wrong."""
+"""The interface of a database: statements, transactions, locks."""
 
 from __future__ import annotations
 
@@ -15,103 +15,102 @@ Row = Sequence[Any]
 
 
 class Database(ABC):
-    """One connection. Statements are written for SQLite (``?`` for values) in words that both know."""
+    """A connection. Statements use ``?`` for values, and SQL that SQLite and PostgreSQL share."""
 
     blob = "BLOB"
     real = "REAL"
-    whole = "INTEGER"
+    integer = "INTEGER"
     several_writers = False
-    """Whether another process may write at the same time, to another experiment."""
-    _unchanging = False
+    """Whether other processes may write at the same time, to other experiments."""
+    _in_snapshot = False
 
     @abstractmethod
     def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
-        """Run a statement; its rows."""
+        """Run a statement and return its rows."""
 
     @abstractmethod
     def execute_many(self, sql: str, rows: Iterable[Row]) -> None:
-        """Run a statement with each of several rows of values."""
+        """Run a statement once for each row of values."""
 
     @abstractmethod
     def rows(self, sql: str, values: Row = ()) -> Iterator[tuple[Any, ...]]:
-        """Run a statement; its rows as they come, not all in memory."""
+        """Run a statement and stream its rows."""
 
     @abstractmethod
     def begin(self) -> None:
-        """Begin a transaction that will write."""
+        """Begin a writing transaction."""
 
     @abstractmethod
     def commit(self) -> None:
-        """All of the transaction is on disk when this returns."""
+        """Commit; the transaction is on disk when this returns."""
 
     @abstractmethod
     def rollback(self) -> None:
-        """Nothing of the transaction remains."""
+        """Roll back the transaction."""
 
     @abstractmethod
     def lock_experiments(self, names: Iterable[str]) -> None:
-        """Wait until no other process is with these experiments, to the end of the transaction. No two processes wait
-        for each other."""
+        """Lock experiments against other processes until the end of the transaction, without deadlocks."""
 
     @abstractmethod
     def lock_schema(self) -> None:
-        """Wait until no other process is making tables, to the end of the transaction."""
+        """Lock the schema against other processes until the end of the transaction."""
 
     @abstractmethod
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
-        """(SQL, its value): whether a column has one of these texts."""
+    def in_clause(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+        """(SQL, its value) for ``column IN values``."""
 
     @abstractmethod
     def has_table(self, name: str) -> bool:
-        """Whether there is such a table."""
+        """Whether a table exists."""
 
     @abstractmethod
     def reader(self) -> Database:
-        """Another connection that only reads."""
+        """Another, read-only connection."""
 
     @abstractmethod
     def backup(self, version: int) -> str | None:
-        """Copy the database as it was before this transaction, which will change it from this version; where to, or
-        None where whoever runs the server does that."""
+        """Copy the database before a migration from this schema version; the path of the copy, or None if backups are
+        up to the operator."""
 
     @abstractmethod
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
 
     @abstractmethod
     def begin_reading(self) -> None:
-        """Begin a transaction that only reads, and sees what is there now, whatever others write meanwhile."""
+        """Begin a read-only transaction on a consistent snapshot."""
 
     @contextmanager
-    def unchanging(self) -> Iterator[None]:
-        """All that is read within is of one moment; within another such context, of that one's."""
-        if self._unchanging:
+    def snapshot_read(self) -> Iterator[None]:
+        """Read from one consistent snapshot; nested contexts share the outermost."""
+        if self._in_snapshot:
             yield
             return
         self.begin_reading()
-        self._unchanging = True
+        self._in_snapshot = True
         try:
             yield
         finally:
-            self._unchanging = False
+            self._in_snapshot = False
             with suppress(StorageError):  # nothing was written
                 self.rollback()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction: committed, or on an error rolled back."""
+        """Commit at the end, or roll back on an error."""
         self.begin()
         try:
             yield
             self.commit()
         except BaseException:
-            with suppress(StorageError):  # what went wrong before is what counts
+            with suppress(StorageError):  # the first error is the one to raise
                 self.rollback()
             raise
 
 
 def without_password(url: str) -> str:
-    """A path or URL as it may be shown.
+    """Mask the password in a path or URL.
 
     >>> without_password("postgresql://me:secret@host/db")
     'postgresql://me:***@host/db'
@@ -120,12 +119,12 @@ def without_password(url: str) -> str:
     """
     if "://" not in url:
         return re.sub(r"(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)", r"\1***", url)
-    shown = re.sub(r"([?&])([^?&=]*)=([^&]*)", _shown_parameter, url)
-    # Up to the last @, even if that is too much: a password may hold what it should not.
-    return re.sub(r"(://[^:/@?]*):.*@", r"\1:***@", shown, flags=re.DOTALL)
+    masked = re.sub(r"([?&])([^?&=]*)=([^&]*)", _mask_parameter, url)
+    # Up to the last @, even if that is too much: a password may contain unescaped characters.
+    return re.sub(r"(://[^:/@?]*):.*@", r"\1:***@", masked, flags=re.DOTALL)
 
 
-def _shown_parameter(found: re.Match[str]) -> str:
-    mark, name, _ = found.groups()
+def _mask_parameter(match: re.Match[str]) -> str:
+    separator, name, _ = match.groups()
     secret = unquote(name).strip().lower() in ("password", "sslpassword")
-    return f"{mark}{name}=***" if secret else found[0]
+    return f"{separator}{name}=***" if secret else match[0]

@@ -1,4 +1,4 @@
-"""Events: all that can happen to an experiment."""
+"""Events: everything that can happen to an experiment."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ KINDS = (DECIDED, OBSERVED, IMPUTED, REPLACED, CANCELLED, ARM_ADDED, STOPPED, RE
 
 
 MOVED = '{"moved":true}'
-"""Beside every event that happened elsewhere, before its bandit moved here: the time is that of the move."""
+"""The extras of events that happened elsewhere, before their bandit was imported; their time is that of the import."""
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of the journal. Times are microseconds since 1970, UTC."""
+    """An entry of the journal. Times are microseconds since 1970, UTC."""
 
     seq: int
-    """1, 2, ... in the experiment."""
+    """1, 2, ... within the experiment."""
     kind: str
     at: int
-    """When it was written; never before the event in front of it."""
+    """When it was written; never before the previous event."""
     id: str | None = None
-    """The decision's."""
+    """Id of the decision."""
     number: int | None = None
-    """decided: how many decisions were made before."""
+    """decided: number of decisions made before."""
     arm: int | None = None
-    """decided: the arm's place among the names."""
+    """decided: index of the arm."""
     rank: int | None = None
-    """decided: how often the arm was pulled before."""
+    """decided: number of pulls of the arm before."""
     reward: float | None = None
     """observed, imputed, replaced."""
     deadline: int | None = None
-    """decided: when silence becomes an answer."""
+    """decided: when silence counts as feedback."""
     extra: str | None = None
-    """JSON: unit and metadata of a decision, observed_at of an answer, the name of an arm."""
+    """JSON: unit and metadata of a decision, observed_at of feedback, the name of an arm."""
 
-    def more(self) -> dict[str, Any]:
-        """What ``extra`` says."""
-        found: dict[str, Any] = msgspec.json.decode(self.extra) if self.extra else {}
-        return found
+    def extras(self) -> dict[str, Any]:
+        """``extra``, decoded."""
+        extras: dict[str, Any] = msgspec.json.decode(self.extra) if self.extra else {}
+        return extras
 
 
 COLUMNS = ("seq", "kind", "at", "id", "number", "arm", "rank", "reward", "deadline", "extra")
 
 
-def row_of(event: Event) -> tuple[Any, ...]:
-    """An event as a row of the database, in the order of the columns."""
+def event_row(event: Event) -> tuple[Any, ...]:
+    """An event as a database row, in the order of :data:`COLUMNS`."""
     return msgspec.structs.astuple(event)
 
 
-def extra_of(values: dict[str, Any]) -> str | None:
-    """Values that are not None as JSON, or None if there is none."""
+def encode_extras(values: dict[str, Any]) -> str | None:
+    """Values that are not None as JSON; None if there are none."""
     kept = {key: value for key, value in values.items() if value is not None}
     return msgspec.json.encode(kept, order="deterministic").decode() if kept else None

@@ -1,4 +1,4 @@
-"""The journal's questions, in SQL that both databases know."""
+"""Queries of the journal, in SQL that both databases share."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from typing import NamedTuple
 
 from belated.errors import MissingComponent, StorageError
 from belated.service.storage.database import Database, without_password
-from belated.service.storage.events import COLUMNS, MOVED, Event, row_of
-from belated.service.storage.schema import VERSION, make_current, not_newer, version_of
+from belated.service.storage.events import COLUMNS, MOVED, Event, event_row
+from belated.service.storage.schema import VERSION, check_schema, migrate, schema_version
 
 _COLUMNS = ", ".join(COLUMNS)
-_INSERT = (
-    f"INSERT INTO belated_events (experiment, {_COLUMNS}) VALUES (?, {', '.join('?' * len(COLUMNS))})"  # our own names
-)
+_INSERT = f"INSERT INTO belated_events (experiment, {_COLUMNS}) VALUES (?, {', '.join('?' * len(COLUMNS))})"
 _KEYWORD = re.compile(r"\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")
-"""How what libpq calls a connection string begins."""
+"""The start of a libpq connection string."""
 
 
-class Stored(NamedTuple):
-    """An experiment as it was asked for."""
+class StoredExperiment(NamedTuple):
+    """A row of the table of experiments."""
 
     id: int
     name: str
@@ -30,118 +28,135 @@ class Stored(NamedTuple):
     created_at: int
 
 
+class EventGroup(NamedTuple):
+    """Counts of the events of one kind, for one arm and one block of decisions."""
+
+    kind: str
+    block: int
+    """The number of the decision divided by the block size."""
+    arm: int
+    events: int
+    rewards: int
+    """How many have a reward."""
+    total: float
+    """The sum of the rewards."""
+    first_seq: int
+    last_seq: int
+    first_at: int
+    last_at: int
+
+
 class Journal:
-    """Experiments and their events in a database. One thread uses one journal."""
+    """Experiments and their events in a database. Not thread-safe."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self.database.close()
 
     def reader(self) -> Journal:
-        """The same journal over a connection that only reads."""
+        """The same journal over a read-only connection."""
         return Journal(self.database.reader())
 
     # ---- experiments ----
 
-    def experiment(self, name: str) -> Stored | None:
-        """The experiment of this name, if there is one."""
-        found = self.database.execute(
+    def experiment(self, name: str) -> StoredExperiment | None:
+        """The experiment with this name, if there is one."""
+        rows = self.database.execute(
             "SELECT id, name, spec, created_at FROM belated_experiments WHERE name = ?", (name,)
         )
-        return Stored(*found[0]) if found else None
+        return StoredExperiment(*rows[0]) if rows else None
 
-    def experiment_of(self, number: int) -> Stored:
-        """The experiment of this number."""
-        return Stored(
+    def experiment_by_id(self, number: int) -> StoredExperiment:
+        """The experiment with this number."""
+        return StoredExperiment(
             *self.database.execute(
                 "SELECT id, name, spec, created_at FROM belated_experiments WHERE id = ?", (number,)
             )[0]
         )
 
-    def experiments(self) -> list[Stored]:
-        """All experiments, the oldest first."""
-        found = self.database.execute("SELECT id, name, spec, created_at FROM belated_experiments ORDER BY id")
-        return [Stored(*row) for row in found]
+    def experiments(self) -> list[StoredExperiment]:
+        """All experiments, oldest first."""
+        rows = self.database.execute("SELECT id, name, spec, created_at FROM belated_experiments ORDER BY id")
+        return [StoredExperiment(*row) for row in rows]
 
-    def create(self, name: str, spec: str, at: int) -> Stored:
-        """A new experiment; within a transaction that holds its lock."""
-        self.database.lock_schema()  # numbers are given to one at a time
+    def create(self, name: str, spec: str, at: int) -> StoredExperiment:
+        """Create an experiment, within a transaction that holds its lock."""
+        self.database.lock_schema()  # serializes the assignment of numbers
         number = self.database.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM belated_experiments")[0][0]
         self.database.execute(
             "INSERT INTO belated_experiments (id, name, spec, created_at) VALUES (?, ?, ?, ?)", (number, name, spec, at)
         )
-        return Stored(number, name, spec, at)
+        return StoredExperiment(number, name, spec, at)
 
     # ---- events ----
 
     def append(self, events: Sequence[tuple[int, Event]]) -> None:
-        """Add events of experiments, within a transaction."""
+        """Append (experiment, event) pairs, within a transaction."""
         if events:
-            self.database.execute_many(_INSERT, [(experiment, *row_of(event)) for experiment, event in events])
+            self.database.execute_many(_INSERT, [(experiment, *event_row(event)) for experiment, event in events])
 
-    def of_decisions(self, ids: Sequence[str]) -> dict[str, list[tuple[int, Event]]]:
-        """(experiment, event) of each of several decisions, in their order; empty for one that is unknown."""
-        found: dict[str, list[tuple[int, Event]]] = {id: [] for id in ids}
-        if found:
-            chosen, value = self.database.among("id", list(found))
-            sql = f"SELECT experiment, {_COLUMNS} FROM belated_events WHERE {chosen} ORDER BY seq"
+    def events_of_decisions(self, ids: Sequence[str]) -> dict[str, list[tuple[int, Event]]]:
+        """(experiment, event) pairs of each decision, in order; empty for an unknown id."""
+        events: dict[str, list[tuple[int, Event]]] = {id: [] for id in ids}
+        if events:
+            condition, value = self.database.in_clause("id", list(events))
+            sql = f"SELECT experiment, {_COLUMNS} FROM belated_events WHERE {condition} ORDER BY seq"
             for experiment, *row in self.database.execute(sql, (value,)):
                 event = Event(*row)
-                found[str(event.id)].append((experiment, event))
-        return found
+                events[str(event.id)].append((experiment, event))
+        return events
 
     def events(self, experiment: int, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-        """The events of an experiment behind a place, in their order."""
+        """Stream the events of an experiment after a number, in order."""
         sql = f"SELECT {_COLUMNS} FROM belated_events WHERE experiment = ? AND seq > ? ORDER BY seq"
         if limit is None:
             return (Event(*row) for row in self.database.rows(sql, (experiment, after)))
         return (Event(*row) for row in self.database.execute(f"{sql} LIMIT ?", (experiment, after, limit)))
 
-    def newer(self, experiment: int, after: int) -> list[Event]:
-        """All events of an experiment behind a place; for few of them."""
+    def events_after(self, experiment: int, after: int) -> list[Event]:
+        """All events of an experiment after a number, when there are few."""
         sql = f"SELECT {_COLUMNS} FROM belated_events WHERE experiment = ? AND seq > ? ORDER BY seq"
         return [Event(*row) for row in self.database.execute(sql, (experiment, after))]
 
     def last(self, experiment: int) -> int:
-        """The number of the last event; 0 if there is none."""
+        """The number of the last event; 0 if there are none."""
         sql = "SELECT COALESCE(MAX(seq), 0) FROM belated_events WHERE experiment = ?"
         return int(self.database.execute(sql, (experiment,))[0][0])
 
     def pending(self, experiment: int, after: int = 0, limit: int = 1000) -> list[Event]:
-        """Decisions behind a place that have no answer and were not cancelled, the oldest first."""
+        """Pending decisions after an event, oldest first."""
         columns = ", ".join(f"e.{name}" for name in COLUMNS)
-        found = self.database.execute(
+        rows = self.database.execute(
             f"SELECT {columns} FROM belated_events e WHERE e.experiment = ? AND e.seq > ? AND e.kind = 'decided' "
             "AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.kind <> 'decided') "
             "ORDER BY e.seq LIMIT ?",
             (experiment, after, limit),
         )
-        return [Event(*row) for row in found]
+        return [Event(*row) for row in rows]
 
     def due(self, experiment: int, after: int, until: int, limit: int) -> list[Event]:
-        """Decisions with a deadline behind one time and up to another that have no answer and were not cancelled, the
-        one that has waited longest first."""
+        """Pending decisions with a deadline in ``(after, until]``, by deadline."""
         columns = ", ".join(f"e.{name}" for name in COLUMNS)
-        found = self.database.execute(
+        rows = self.database.execute(
             f"SELECT {columns} FROM belated_events e WHERE e.experiment = ? AND e.deadline > ? AND e.deadline <= ? "
             "AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.kind <> 'decided') "
             "ORDER BY e.deadline LIMIT ?",
             (experiment, after, until, limit),
         )
-        return [Event(*row) for row in found]
+        return [Event(*row) for row in rows]
 
     # ---- snapshots ----
 
     def snapshot(self, experiment: int) -> tuple[int, bytes] | None:
-        """(number of the last event in it, data) of the experiment's last snapshot."""
-        found = self.database.execute("SELECT seq, data FROM belated_snapshots WHERE experiment = ?", (experiment,))
-        return (found[0][0], bytes(found[0][1])) if found else None
+        """(last event, data) of the last snapshot."""
+        rows = self.database.execute("SELECT seq, data FROM belated_snapshots WHERE experiment = ?", (experiment,))
+        return (rows[0][0], bytes(rows[0][1])) if rows else None
 
-    def keep_snapshot(self, experiment: int, seq: int, data: bytes) -> None:
-        """Put a snapshot in the place of an older one."""
+    def save_snapshot(self, experiment: int, seq: int, data: bytes) -> None:
+        """Replace an older snapshot."""
         self.database.execute(
             "INSERT INTO belated_snapshots (experiment, seq, data) VALUES (?, ?, ?) ON CONFLICT (experiment) DO UPDATE "
             "SET seq = excluded.seq, data = excluded.data WHERE excluded.seq >= belated_snapshots.seq",
@@ -149,89 +164,123 @@ class Journal:
         )
 
     def touch(self, at: int) -> None:
-        """Write the time, to see whether the database takes it."""
+        """Write the time, to see whether the database accepts writes."""
         self.database.execute(
             "INSERT INTO belated_meta (name, value) VALUES ('touched', ?) ON CONFLICT (name) DO UPDATE SET "
             "value = excluded.value",
             (str(at),),
         )
 
-    def lives(self, experiment: int, newest: int) -> list[tuple[int, int, int | None, str | None, str | None]]:
-        """(arm, decided at, answered at, kind of the answer, what is written beside it) of the newest decisions that
-        were not cancelled; an imputed answer is none. Of those that moved here nobody knows when they were made."""
+    def recent_delays(self, experiment: int, newest: int) -> list[tuple[int, int, int | None, str | None, str | None]]:
+        """(arm, decided at, feedback at, its kind, its extras) of the newest decisions, without cancelled and imported
+        ones (whose times are unknown); imputed rewards are ignored."""
         sql = (
             "SELECT d.arm, d.at, a.at, a.kind, a.extra FROM (SELECT id, arm, at, seq FROM belated_events WHERE "
             "experiment = ? AND kind = 'decided' AND COALESCE(extra, '') <> ? ORDER BY seq DESC LIMIT ?) d LEFT JOIN "
             "belated_events a ON a.id = d.id AND a.kind IN ('observed', 'replaced', 'cancelled')"
         )
-        found = self.database.execute(sql, (experiment, MOVED, newest))
-        return [(row[0], row[1], row[2], row[3], row[4]) for row in found if row[3] != "cancelled"]
+        rows = self.database.execute(sql, (experiment, MOVED, newest))
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in rows if row[3] != "cancelled"]
+
+    # ---- aggregates for the dashboard ----
+
+    def count_groups(self, experiment: int, after: int, until: int, size: int) -> list[EventGroup]:
+        """Count the events of decisions in ``(after, until]``, by kind, block of ``size`` decisions and arm."""
+        sql = (
+            "SELECT kind, number / ? AS block, arm, COUNT(*), COUNT(reward), COALESCE(SUM(reward), 0), MIN(seq), "
+            "MAX(seq), MIN(at), MAX(at) FROM belated_events WHERE experiment = ? AND seq > ? AND seq <= ? AND number "
+            "IS NOT NULL GROUP BY 1, 2, 3"
+        )
+        return [EventGroup(*row) for row in self.database.execute(sql, (size, experiment, after, until))]
+
+    def decisions_numbered(
+        self, experiment: int, numbers: Sequence[int], after: int, until: int
+    ) -> list[tuple[int, int, int]]:
+        """(number, seq, at) of the decisions with these numbers in ``(after, until]``, in order."""
+        if not numbers:
+            return []
+        placeholders = ", ".join("?" * len(numbers))
+        sql = (
+            "SELECT number, seq, at FROM belated_events WHERE experiment = ? AND seq > ? AND seq <= ? AND kind = "
+            f"'decided' AND number IN ({placeholders}) ORDER BY seq"
+        )
+        return [(row[0], row[1], row[2]) for row in self.database.execute(sql, (experiment, after, until, *numbers))]
+
+    def pending_times(self, experiment: int, first: int, last: int, until: int) -> list[int]:
+        """When the decisions among the events ``first`` to ``last`` were made that were still pending after event
+        ``until``."""
+        sql = (
+            "SELECT e.at FROM belated_events e WHERE e.experiment = ? AND e.seq >= ? AND e.seq <= ? AND e.kind = "
+            "'decided' AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.kind <> 'decided' AND "
+            "a.seq <= ?) ORDER BY e.seq"
+        )
+        return [row[0] for row in self.database.execute(sql, (experiment, first, last, until))]
 
     # ---- keys ----
 
     def all_keys(self) -> list[tuple[str, str, str, int, int | None]]:
         """(hash, name, role, created_at, revoked_at) of every key."""
-        found = self.database.execute(
+        rows = self.database.execute(
             "SELECT hash, name, role, created_at, revoked_at FROM belated_keys ORDER BY created_at, name"
         )
-        return [(row[0], row[1], row[2], row[3], row[4]) for row in found]
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
 
     def add_key(self, hash: str, name: str, role: str, at: int) -> None:
-        """Keep a key's hash."""
+        """Store the hash of a key."""
         self.database.execute(
             "INSERT INTO belated_keys (hash, name, role, created_at) VALUES (?, ?, ?, ?)", (hash, name, role, at)
         )
 
     def revoke_key(self, name: str, at: int) -> None:
-        """A key of this name is no longer valid."""
+        """Revoke the key with this name."""
         self.database.execute(
             "UPDATE belated_keys SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL", (at, name)
         )
 
 
-def open_journal(db: str, *, make: bool = True, read_only: bool = False) -> Journal:
-    """The journal at a path or URL, its tables up to date; with ``make`` False, an error where there is none. With
-    ``read_only`` nothing can be written, not even where the file is."""
-    database = _database(db, make, read_only)
+def open_journal(db: str, *, create: bool = True, read_only: bool = False) -> Journal:
+    """Open the journal at a path or URL, and migrate its tables. Without ``create`` it must exist in the current
+    schema; with ``read_only`` nothing is written, not even next to the file."""
+    database = _connect(db, create, read_only)
     try:
-        found = not_newer(version_of(database))
-        if found is None and not make:
-            raise StorageError(f"db is {without_password(db)!r}, which holds no experiments of belated's.")
-        if make:
-            make_current(database)
-        elif found != VERSION:
-            raise StorageError(f"db has schema {found}, not {VERSION}; start the server on it once.")
+        version = check_schema(schema_version(database))
+        if version is None and not create:
+            raise StorageError(f"db is {without_password(db)!r}, which is not a database of belated.")
+        if create:
+            migrate(database)
+        elif version != VERSION:
+            raise StorageError(f"db has schema {version}, not {VERSION}; start the server on it once.")
     except BaseException:
         database.close()
         raise
     return Journal(database)
 
 
-def _database(db: str, make: bool, read_only: bool) -> Database:
+def _connect(db: str, create: bool, read_only: bool) -> Database:
     try:
         if db.startswith(("postgresql://", "postgres://")):
             from belated.service.storage.postgres import PostgreSQL
 
             return PostgreSQL(db, read_only=read_only)
-        from belated.service.storage.sqlite import SQLite, check_own, opened_to_read
+        from belated.service.storage.sqlite import SQLite, check_foreign, open_read_only
     except ImportError as error:
         raise MissingComponent(
-            "the service needs more parts: pip install 'belated[service]', or in a checkout pip install '.[service]' "
+            "the service is not installed: pip install 'belated[service]', or in a checkout pip install '.[service]' "
             f"({error})"
         ) from None
-    there = Path(db).is_file()
+    exists = Path(db).is_file()
     if "://" in db:
         raise StorageError(
             f"db is {without_password(db)!r}; give a path for SQLite, or postgresql://user@host/database."
         )
-    if _KEYWORD.match(db) and not there:
-        raise StorageError(  # it may hold a password, so that it is not shown
-            "db looks like keywords of PostgreSQL's, and would be the name of a SQLite file; give "
-            "postgresql://user@host:port/database, or ./ before the name of a file."
+    if _KEYWORD.match(db) and not exists:
+        raise StorageError(  # not quoted, as it may hold a password
+            "db looks like a PostgreSQL connection string, but would name a SQLite file; give "
+            "postgresql://user@host:port/database, or put ./ before a file name."
         )
-    if not make and not there:
+    if not create and not exists:
         raise StorageError(f"db is {db!r}, and there is no such file.")
     if read_only:
-        return opened_to_read(db)
-    check_own(db)
+        return open_read_only(db)
+    check_foreign(db)
     return SQLite(db)

@@ -13,17 +13,17 @@ from belated.errors import DuplicateError, StorageError
 from belated.service.storage.database import Database, Row, without_password
 
 SCHEMA_LOCK = 0x62656C61746564
-"""The number of the lock under which tables are made."""
+"""The advisory lock for schema changes."""
 EXPERIMENT_LOCKS = 0x62656C61
-"""The first number of the locks of experiments."""
+"""The first key of the advisory locks for experiments."""
 
 
 class PostgreSQL(Database):
-    """A connection to a server. Commits are durable as the server's own settings say (``synchronous_commit = on``)."""
+    """A connection to a PostgreSQL server; commits are synchronous."""
 
     blob = "BYTEA"
     real = "DOUBLE PRECISION"
-    whole = "BIGINT"
+    integer = "BIGINT"
     several_writers = True
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
@@ -34,9 +34,9 @@ class PostgreSQL(Database):
     def _connect(self) -> None:
         try:
             self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
-        except psycopg.ProgrammingError:  # its text repeats what it could not read, a password perhaps
+        except psycopg.ProgrammingError:  # its message quotes the URL, perhaps with a password
             raise StorageError(
-                f"{without_password(self._url)} is no address of a database; give postgresql://user@host/database"
+                f"{without_password(self._url)} is not a database URL; give postgresql://user@host/database"
             ) from None
         except psycopg.Error as error:
             raise StorageError(f"{without_password(self._url)} cannot be reached: {str(error).strip()}") from None
@@ -50,14 +50,14 @@ class PostgreSQL(Database):
             raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
     def _reconnect(self) -> None:
-        """If the server went away, see whether it came back."""
+        """Reconnect if the connection was lost."""
         if self._connection.closed:
             self._connect()
 
     def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
         self._reconnect()
         try:
-            cursor = self._connection.execute(_asked(sql), tuple(values), prepare=True)
+            cursor = self._connection.execute(_placeholders(sql), tuple(values), prepare=True)
             return cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
             raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
@@ -65,7 +65,7 @@ class PostgreSQL(Database):
     def execute_many(self, sql: str, rows: Iterable[Row]) -> None:
         try:
             with self._connection.cursor() as cursor:
-                cursor.executemany(_asked(sql), rows)
+                cursor.executemany(_placeholders(sql), rows)
         except psycopg.errors.UniqueViolation as error:
             raise DuplicateError(f"{without_password(self._url)}: {str(error).strip()}") from error
         except psycopg.Error as error:
@@ -76,19 +76,19 @@ class PostgreSQL(Database):
         try:
             with self._connection.transaction(), self._connection.cursor(name="belated") as cursor:
                 cursor.itersize = 10_000
-                yield from cursor.execute(_asked(sql), tuple(values))
+                yield from cursor.execute(_placeholders(sql), tuple(values))
         except psycopg.Error as error:
             raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
     def begin(self) -> None:
-        self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")  # what others wrote is seen once their lock is ours
+        self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")  # see what others wrote once we hold the lock
 
     def begin_reading(self) -> None:
         self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def commit(self) -> None:
         if self._connection.info.transaction_status != TransactionStatus.INTRANS:
-            raise StorageError(f"{without_password(self._url)}: the transaction was lost before it was committed")
+            raise StorageError(f"{without_password(self._url)}: the transaction was lost before the commit")
         self.execute("COMMIT")
 
     def rollback(self) -> None:
@@ -102,11 +102,11 @@ class PostgreSQL(Database):
     def lock_schema(self) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (SCHEMA_LOCK,))
 
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+    def in_clause(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} = ANY(?)", list(values)
 
     def has_table(self, name: str) -> bool:
-        # Not to_regclass, which may remember that there was none before another process made it.
+        # Not to_regclass, which may cache that the table did not exist before another process created it.
         sql = "SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = ? AND schemaname = ANY(current_schemas(false))"
         return bool(self.execute(sql, (name,)))
 
@@ -120,6 +120,6 @@ class PostgreSQL(Database):
         self._connection.close()
 
 
-def _asked(sql: str) -> Any:
-    """A statement with psycopg's sign for a value."""
+def _placeholders(sql: str) -> Any:
+    """A statement with psycopg's placeholders."""
     return sql.replace("%", "%%").replace("?", "%s")

@@ -1,4 +1,4 @@
-"""The tables, and how older ones are brought up to date."""
+"""The tables, and migrations from older schemas."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from belated.errors import StorageError
 from belated.service.storage.database import Database
 
 DUE = "CREATE INDEX belated_events_due ON belated_events (experiment, deadline) WHERE deadline IS NOT NULL"
-"""Whose silence becomes an answer, and when."""
+"""Finds decisions past their deadline."""
 
 TABLES = (
     "CREATE TABLE belated_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    # What an experiment is. It never changes.
-    "CREATE TABLE belated_experiments (id {whole} PRIMARY KEY, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL, "
-    "created_at {whole} NOT NULL)",
-    # What happened. Rows are added and never changed.
-    "CREATE TABLE belated_events (experiment {whole} NOT NULL, seq {whole} NOT NULL, kind TEXT NOT NULL, "
-    "at {whole} NOT NULL, id TEXT, number {whole}, arm {whole}, rank {whole}, reward {real}, deadline {whole}, "
-    "extra TEXT, PRIMARY KEY (experiment, seq))",
-    # An id is decided, observed, imputed, replaced and cancelled once at the most.
+    # Specs of experiments; rows never change.
+    "CREATE TABLE belated_experiments (id {integer} PRIMARY KEY, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL, "
+    "created_at {integer} NOT NULL)",
+    # The events; rows are appended and never change.
+    "CREATE TABLE belated_events (experiment {integer} NOT NULL, seq {integer} NOT NULL, kind TEXT NOT NULL, "
+    "at {integer} NOT NULL, id TEXT, number {integer}, arm {integer}, rank {integer}, reward {real}, "
+    "deadline {integer}, extra TEXT, PRIMARY KEY (experiment, seq))",
+    # Each kind of event happens at most once to an id.
     "CREATE UNIQUE INDEX belated_events_of_id ON belated_events (id, kind) WHERE id IS NOT NULL",
     DUE,
-    # States that shorten the replay; each can be made anew from the events.
-    "CREATE TABLE belated_snapshots (experiment {whole} PRIMARY KEY, seq {whole} NOT NULL, data {blob} NOT NULL)",
+    # Snapshots that shorten the replay; the events suffice to rebuild them.
+    "CREATE TABLE belated_snapshots (experiment {integer} PRIMARY KEY, seq {integer} NOT NULL, data {blob} NOT NULL)",
     "CREATE TABLE belated_keys (hash TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, "
-    "created_at {whole} NOT NULL, revoked_at {whole})",
+    "created_at {integer} NOT NULL, revoked_at {integer})",
 )
 
 Migration = Callable[[Database], None]
@@ -36,45 +36,44 @@ def _index_deadlines(database: Database) -> None:
 
 
 MIGRATIONS: dict[int, Migration] = {1: _index_deadlines}
-"""Of each older version, the step to the next one."""
+"""The step from each older version to the next."""
 
 VERSION = 2
 
 
-def make_current(database: Database) -> str | None:
-    """Make the tables, or bring older ones up to date; where the copy made before is, if one was. A newer schema is
-    refused."""
-    if not_newer(version_of(database)) == VERSION:
+def migrate(database: Database) -> str | None:
+    """Create the tables, or migrate older ones; the path of the backup, if one was made. Refuses a newer schema."""
+    if check_schema(schema_version(database)) == VERSION:
         return None
     with database.transaction():
         database.lock_schema()
-        found = not_newer(version_of(database))  # another process may have been first
-        if found == VERSION:
+        version = check_schema(schema_version(database))  # another process may have been first
+        if version == VERSION:
             return None
-        if found is None:
+        if version is None:
             for table in TABLES:
-                database.execute(table.format(whole=database.whole, real=database.real, blob=database.blob))
+                database.execute(table.format(integer=database.integer, real=database.real, blob=database.blob))
             database.execute("INSERT INTO belated_meta (name, value) VALUES ('schema', ?)", (str(VERSION),))
             return None
-        copy = database.backup(found)
-        for version in range(found, VERSION):
-            MIGRATIONS[version](database)
+        backup = database.backup(version)
+        for step in range(version, VERSION):
+            MIGRATIONS[step](database)
         database.execute("UPDATE belated_meta SET value = ? WHERE name = 'schema'", (str(VERSION),))
-    return copy
+    return backup
 
 
-def not_newer(found: int | None) -> int | None:
-    """A version that this code knows, or an error."""
-    if found is not None and found > VERSION:
+def check_schema(version: int | None) -> int | None:
+    """The version, or an error if it is newer than this code."""
+    if version is not None and version > VERSION:
         raise StorageError(
-            f"this database has schema {found}, made by a newer belated; this one knows schema {VERSION}. Install the "
-            "newer version."
+            f"this database has schema {version}, written by a newer belated; this one supports schema {VERSION}. "
+            "Install the newer version."
         )
-    return found
+    return version
 
 
-def version_of(database: Database) -> int | None:
-    """The schema's version; None where there is none yet."""
+def schema_version(database: Database) -> int | None:
+    """The version of the schema; None if there are no tables."""
     if not database.has_table("belated_meta"):
         return None
     return int(database.execute("SELECT value FROM belated_meta WHERE name = 'schema'")[0][0])

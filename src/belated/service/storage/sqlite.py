@@ -1,4 +1,4 @@
-"""SQLite, as linked into apsw: Python's own may carry the WAL-reset bug (3.7.0 to 3.51.2)."""
+"""SQLite as bundled with apsw: Python's own may have the WAL-reset bug (3.7.0 to 3.51.2)."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ BUSY_MILLISECONDS = 30_000
 
 
 class SQLite(Database):
-    """A file. Write-ahead log, and every commit is synced: acknowledged means on disk."""
+    """A SQLite file with a write-ahead log; every commit is synced, so acknowledged means on disk."""
 
     synchronous = "FULL"
 
     def __init__(self, path: str, *, read_only: bool = False, immutable: bool = False, vfs: str | None = None) -> None:
         if apsw.SQLITE_VERSION_NUMBER < SAFE:
             raise StorageError(
-                f"this SQLite is {apsw.sqlite_lib_version()}, which can damage a database in use; install apsw >= 3.52."
+                f"this SQLite is {apsw.sqlite_lib_version()}, which can corrupt databases; install apsw >= 3.52."
             )
         self.path = path
         self._vfs = vfs
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         folder = Path(path).resolve().parent
         if not folder.is_dir():
-            raise StorageError(f"db is {path!r}, and there is no folder {str(folder)!r}; make it first.")
+            raise StorageError(f"db is {path!r}, and there is no folder {str(folder)!r}; create it first.")
         try:
             self._connection = apsw.Connection(
                 f"file:{quote(path)}?immutable=1" if immutable else path,
@@ -49,8 +49,8 @@ class SQLite(Database):
             self._connection.set_busy_timeout(BUSY_MILLISECONDS)
             self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
             if not read_only:
-                self._write_ahead()
-            self._file = _file_at(path)
+                self._enable_wal()
+            self._file = _file_identity(path)
         except apsw.Error as error:
             self._connection.close()
             raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
@@ -58,8 +58,8 @@ class SQLite(Database):
             self._connection.close()
             raise
 
-    def _write_ahead(self) -> None:
-        """Write ahead, which a file remembers. SQLite does not wait here for another process that does the same."""
+    def _enable_wal(self) -> None:
+        """Switch to WAL mode, which is persistent. SQLite's busy timeout does not apply here, so retry."""
         end = time.monotonic() + BUSY_MILLISECONDS / 1000
         while True:
             try:
@@ -71,8 +71,8 @@ class SQLite(Database):
                 time.sleep(0.01)
         if mode != "wal":
             raise StorageError(
-                f"db is {self.path!r}, where SQLite cannot write ahead (it stays with {mode!r}); give a path on a disk "
-                "of this machine."
+                f"db is {self.path!r}, where SQLite cannot use a write-ahead log (mode {mode!r}); give a path on a "
+                "local disk."
             )
 
     def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
@@ -96,7 +96,7 @@ class SQLite(Database):
             raise StorageError(f"the database {self.path!r}: {error}") from error
 
     def begin(self) -> None:
-        self.check_there()
+        self.check_file()
         self.execute("BEGIN IMMEDIATE")
 
     def begin_reading(self) -> None:
@@ -109,18 +109,18 @@ class SQLite(Database):
         if self._connection.in_transaction:
             self.execute("ROLLBACK")
 
-    def check_there(self) -> None:
-        """An error if the file was taken away, or another put in its place, while it was in use."""
-        if _file_at(self.path) != self._file:
-            raise StorageError(f"the database {self.path!r} was taken away, or is another file now; restart the server")
+    def check_file(self) -> None:
+        """Raise if the file was removed or replaced while in use."""
+        if _file_identity(self.path) != self._file:
+            raise StorageError(f"the database {self.path!r} was removed or replaced; restart the server")
 
     def lock_experiments(self, names: Iterable[str]) -> None:
-        pass  # there is one writer at a time anyway
+        pass  # SQLite has one writer at a time anyway
 
     def lock_schema(self) -> None:
         pass
 
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+    def in_clause(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def has_table(self, name: str) -> bool:
@@ -131,7 +131,7 @@ class SQLite(Database):
 
     def backup(self, version: int) -> str | None:
         target = f"{self.path}.schema{version}.{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}.backup"
-        reader = self.reader()  # it sees what was there before the transaction
+        reader = self.reader()  # it sees the state before the transaction
         try:
             reader.execute("VACUUM INTO ?", (target,))
         finally:
@@ -142,25 +142,25 @@ class SQLite(Database):
         self._connection.close()
 
 
-def _file_at(path: str) -> tuple[int, int] | None:
-    """What the system knows a file by, wherever it is moved; None if there is none."""
+def _file_identity(path: str) -> tuple[int, int] | None:
+    """(device, inode) of a file; None if there is none."""
     try:
-        found = os.stat(path)
+        stat = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return stat.st_dev, stat.st_ino
 
 
-def opened_to_read(path: str) -> SQLite:
-    """A file that is only read. Where its folder cannot be written to, SQLite cannot share it with a writer; there is
-    none then, so that the file is taken as one that does not change."""
+def open_read_only(path: str) -> SQLite:
+    """Open a file read-only. In a folder that is not writable SQLite cannot share it with a writer; there is none then,
+    so the file is opened as immutable."""
     try:
-        found = SQLite(path, read_only=True)
+        database = SQLite(path, read_only=True)
         try:
-            found.has_table("belated_meta")
-            return found
+            database.has_table("belated_meta")
+            return database
         except BaseException:
-            found.close()
+            database.close()
             raise
     except StorageError:
         if os.access(Path(path).resolve().parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
@@ -168,20 +168,20 @@ def opened_to_read(path: str) -> SQLite:
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size:
         raise StorageError(
-            f"db is {path!r}, in a folder that cannot be written to, and its newest events are still in {str(log)!r}. "
-            "Copy both files to a folder that can be written to, and give the copy."
+            f"db is {path!r}, in a folder that is not writable, and its newest events are still in {str(log)!r}. "
+            "Copy both files to a writable folder, and give the copy."
         )
     return SQLite(path, read_only=True, immutable=True)
 
 
-def check_own(path: str) -> None:
-    """An error for a file that has tables, and none of belated's: it is somebody else's, and stays as it is."""
+def check_foreign(path: str) -> None:
+    """Raise if a file has tables of another program, so that it is not modified."""
     tables: list[str] = []
     if Path(path).is_file() and Path(path).stat().st_size:
-        with suppress(StorageError), closing(SQLite(path, read_only=True)) as found:  # it is told when it is opened
-            tables = [row[0] for row in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        with suppress(StorageError), closing(SQLite(path, read_only=True)) as database:  # opening it reports the error
+            tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     if tables and "belated_meta" not in tables:
         raise StorageError(
-            f"db is {path!r}, a SQLite file with tables of another program's ({', '.join(sorted(tables)[:3])}); give a "
-            "file of belated's, or the name of a new one."
+            f"db is {path!r}, a SQLite file with tables of another program ({', '.join(sorted(tables)[:3])}); give a "
+            "database of belated, or the name of a new file."
         )

@@ -1,10 +1,10 @@
-"""What all pictures share: elements that escape what they are given, scales, ticks, colours and patterns.
+"""SVG primitives for the charts: escaped elements, scales, ticks, colours and patterns.
 
-A picture is as wide as its place. Its height and its letters are not: along x everything stands at a percentage between
-the margins that the style sheet gives, and lines and areas are stretched.
+Charts scale in width but not in height or font size: x coordinates are percentages between the margins of the style
+sheet, and lines and areas are stretched.
 
-Colours are classes (``c0`` to ``c7``, ``rest``), so that the style sheet can have them light and dark; patterns and
-dashes tell arms apart without colour."""
+Colours are classes (``c0`` to ``c7``, ``rest``), which the style sheet defines for light and dark themes; patterns and
+dashes distinguish arms without colour."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from itertools import pairwise
 from markupsafe import Markup, escape
 
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 2", "1 3", "12 4", "7 2 1 2 1 2")
-"""Of a line, by its colour."""
+"""Dash pattern of a line, by colour."""
 Part = str | Markup
 
 
 def element(tag: str, *parts: Part, **attributes: object) -> Markup:
-    """An element; texts and values are escaped. ``class_`` is class, ``stroke_width`` is stroke-width.
+    """An element with escaped texts and values. ``class_`` is class, ``stroke_width`` is stroke-width.
 
     >>> element("text", "<b>", x=1.50, class_="label")
     Markup('<text x="1.5" class="label">&lt;b&gt;</text>')
@@ -36,8 +36,8 @@ def _number(value: object) -> object:
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-def picture(key: str, title: str, description: str, height: float, parts: Iterable[Part]) -> Markup:
-    """A whole SVG, with a title and a description for those who do not see it."""
+def chart(key: str, title: str, description: str, height: float, parts: Iterable[Part]) -> Markup:
+    """A complete SVG, with a title and a description for screen readers."""
     return element(
         "svg",
         element("title", title, id=f"{key}-title"),
@@ -52,67 +52,67 @@ def picture(key: str, title: str, description: str, height: float, parts: Iterab
     )
 
 
-def across(part: float) -> str:
-    """A place between the left margin (0) and the right one (1).
+def percent(fraction: float) -> str:
+    """An x coordinate between the left margin (0) and the right one (1).
 
-    >>> across(0.25)
+    >>> percent(0.25)
     '25%'
     """
-    return f"{100.0 * part:.5g}%"
+    return f"{100.0 * fraction:.5g}%"
 
 
 UNITS = 1_000.0
-"""From the left margin to the right one, in what is stretched."""
+"""Width of the stretched coordinate system."""
 
 
 def stretched(height: float, *parts: Part) -> Markup:
-    """Lines and areas that are as wide as there is room; as thick as ever by the style sheet."""
+    """Lines and areas stretched to the width of the chart; the style sheet keeps stroke widths."""
     box = f"0 0 {UNITS:g} {height:g}"
     return element(
         "svg", *parts, class_="stretched", viewBox=box, preserveAspectRatio="none", width="100%", height=height
     )
 
 
-_LETTER, _GAP = 5.9, 6.0
-_ROOMS = ((250.0, ""), (370.0, " from-420"), (560.0, " from-640"))
-"""Between the margins, and the class of what has room there and not before."""
-_LAST = " from-900"
+_CHARACTER, _GAP = 5.9, 6.0
+_BREAKPOINTS = ((250.0, ""), (370.0, " from-420"), (560.0, " from-640"))
+"""(chart width, class of labels that are visible from this width on)."""
+_WIDEST = " from-900"
 
 
-def rooms(labels: Sequence[tuple[float, str]], gap: float = _GAP) -> list[str]:
-    """The class of each label (where, text) of an axis: in a narrow picture only every second is seen, or every fourth.
+def label_classes(labels: Sequence[tuple[float, str]], gap: float = _GAP) -> list[str]:
+    """The class of each label (position, text) of an axis: a narrow chart shows only every second or fourth.
 
-    >>> rooms([(0.0, "1 min"), (0.1, "2 min"), (0.2, "3 min"), (0.3, "4 min")])
+    >>> label_classes([(0.0, "1 min"), (0.1, "2 min"), (0.2, "3 min"), (0.3, "4 min")])
     ['', ' from-420', '', ' from-420']
     """
-    found = [_LAST] * len(labels)
-    for width, room in reversed(_ROOMS):
+    classes = [_WIDEST] * len(labels)
+    for width, breakpoint in reversed(_BREAKPOINTS):
         step = 1
         while step < len(labels) and not _fit(labels[::step], width, gap):
             step *= 2
-        found[::step] = [room] * len(found[::step])
-    return found
+        classes[::step] = [breakpoint] * len(classes[::step])
+    return classes
 
 
 def _fit(labels: Sequence[tuple[float, str]], width: float, gap: float) -> bool:
     return all(
-        (there - here) * width >= (len(one) + len(other)) / 2 * _LETTER + gap
+        (there - here) * width >= (len(one) + len(other)) / 2 * _CHARACTER + gap
         for (here, one), (there, other) in pairwise(labels)
     )
 
 
 def colour(slot: int | None) -> str:
-    """The class of a colour."""
+    """The class of a colour slot."""
     return "rest" if slot is None else f"c{slot}"
 
 
 def dash(slot: int | None) -> str | None:
-    """The dashes of a line."""
+    """The dash pattern of a line."""
     return DASHES[slot % len(DASHES)] or None if slot is not None else None
 
 
 def path(points: Iterable[tuple[float, float]], closed: bool = False) -> str:
-    """The data of a path through points."""
+    """Path data through points."""
     text = "L".join(f"{x:.2f},{y:.2f}" for x, y in points)
     return f"M{text}{'Z' if closed else ''}" if text else ""
 
@@ -130,8 +130,8 @@ _PATTERNS: tuple[tuple[int, tuple[str, ...]], ...] = (
 
 
 def patterns() -> Markup:
-    """The patterns that lie over areas; once on a page."""
-    made = [
+    """The definitions of the hatch patterns, once per page."""
+    definitions = [
         element(
             "pattern",
             *(element("path", d=line, class_="hatch") for line in lines),
@@ -143,18 +143,18 @@ def patterns() -> Markup:
         for slot, (size, lines) in enumerate(_PATTERNS)
         if lines
     ]
-    return element("svg", element("defs", *made), class_="patterns", aria_hidden="true", focusable="false")
+    return element("svg", element("defs", *definitions), class_="patterns", aria_hidden="true", focusable="false")
 
 
 def filled(slot: int | None, tag: str, *parts: Part, **shape: object) -> Markup:
-    """An area in an arm's colour, with its pattern over it."""
+    """An area in the colour and pattern of an arm."""
     over = slot is not None and bool(_PATTERNS[slot][1])
     under = element(tag, *parts, class_=f"area {colour(slot)}", **shape)
     return under + element(tag, class_="over", fill=f"url(#hatch{slot})", **shape) if over else under
 
 
 def hatched(slot: int | None, shape: str, height: float) -> Markup:
-    """The pattern of an area that is stretched, itself not stretched."""
+    """The pattern over a stretched area, itself not stretched."""
     if slot is None or not _PATTERNS[slot][1]:
         return Markup("")
     inner = element("path", d=shape, transform=f"scale({1.0 / UNITS:g} {1.0 / height:g})")
@@ -164,13 +164,13 @@ def hatched(slot: int | None, shape: str, height: float) -> Markup:
 
 
 def swatch(slot: int | None) -> Markup:
-    """A little square in an arm's colour and pattern, for legends."""
+    """A square in the colour and pattern of an arm, for legends."""
     square = filled(slot, "rect", width=14, height=14, rx=3)
     return element("svg", square, class_="swatch", viewBox="0 0 14 14", aria_hidden="true", focusable="false")
 
 
 def nice_step(most: float, ticks: int) -> float:
-    """A step of 1, 2 or 5 times a power of ten that gives about so many ticks.
+    """A step of 1, 2 or 5 times a power of ten that gives about ``ticks`` ticks.
 
     >>> nice_step(83, 5), nice_step(3, 5)
     (20.0, 1.0)

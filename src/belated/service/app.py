@@ -1,0 +1,113 @@
+"""The server as an ASGI application: the API's router around the dashboard's pages, and background tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any
+
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from belated.errors import ApiError, StorageError
+from belated.service import problems
+from belated.service.api import openapi
+from belated.service.api.responses import problem_response
+from belated.service.api.router import Router, method_not_allowed
+from belated.service.core import operations
+from belated.service.core.service import Service
+from belated.service.core.transaction import Operation
+from belated.service.dashboard import dashboard_routes
+
+IMPUTE_SECONDS = 1.0
+"""How often silence is turned into feedback."""
+KEYS_SECONDS = 1.0
+"""How often keys are reloaded."""
+
+log = structlog.get_logger()
+
+
+def make_app(service: Service, *, any_host: bool = False) -> Router:
+    """The application. Without keys it answers only to host names of this machine, unless ``any_host``."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        service.start()
+        tasks = [asyncio.create_task(_impute_silence(service)), asyncio.create_task(_reload_keys(service))]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.to_thread(service.stop)
+
+    handlers: dict[Any, Any] = {
+        ApiError: _on_api_error,
+        StorageError: _on_storage_error,
+        HTTPException: _on_http_error,
+        Exception: _on_bug,
+    }
+    pages = Starlette(
+        routes=[Route("/openapi.json", _openapi, methods=["GET"]), *dashboard_routes(service)],
+        lifespan=lifespan,
+        exception_handlers=handlers,
+    )
+    pages.router.redirect_slashes = False
+    return Router(pages, service, any_host)
+
+
+async def _openapi(_: Request) -> Response:
+    return Response(openapi.document_json(), media_type="application/json")
+
+
+async def _on_api_error(_: Request, error: ApiError) -> Response:
+    return problem_response(error)
+
+
+async def _on_storage_error(_: Request, error: StorageError) -> Response:
+    log.error("storage", detail=str(error))
+    return problem_response(problems.storage_unavailable())
+
+
+async def _on_bug(_: Request, error: Exception) -> Response:
+    return problem_response(problems.internal_error())
+
+
+async def _on_http_error(request: Request, error: HTTPException) -> Response:
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        return method_not_allowed(request, headers.get("Allow", "none"))
+    detail = f"there is nothing at {request.url.path}; /openapi.json lists all routes."
+    return problem_response(ApiError(error.status_code, problems.NOT_FOUND.name, detail), headers)
+
+
+async def _impute_silence(service: Service) -> None:
+    """Periodically impute rewards for decisions past their deadline."""
+    while True:
+        for name in await _try(service.submit(Operation(lambda tx: tx.names_with_silence()))) or ():
+            while count := await _try(service.submit(operations.impute(name))):
+                service.metrics.imputed.labels(name).inc(count)
+        await asyncio.sleep(IMPUTE_SECONDS)
+
+
+async def _reload_keys(service: Service) -> None:
+    """Periodically reload keys, so that new ones are accepted and revoked ones refused."""
+    while True:
+        await asyncio.sleep(KEYS_SECONDS)
+        await _try(asyncio.to_thread(service.keyring.refresh))
+
+
+async def _try(work: Awaitable[Any]) -> Any:
+    """The result; None, and a warning in the log, if it fails: the next period tries again, and a damaged experiment
+    does not affect the others."""
+    try:
+        return await work
+    except Exception as error:
+        log.warning("background task failed, will retry", detail=str(error) or repr(error))
+        return None
