@@ -117,9 +117,9 @@ def _load_and_kill(server: Server, clients: list[Client], acknowledged: int, mom
 
 def _examine(db: str, server: Server, ledger: Ledger) -> Found:
     """What the database has, and what the new server tells of it."""
-    journal = open_journal(db, make=False)
+    journal = open_journal(db, create=False)
     try:
-        with journal.database.unchanging():  # a commit that was on its way may still arrive
+        with journal.database.snapshot_read():  # a commit that was on its way may still arrive
             found = compare(journal, ledger)
     finally:
         journal.close()

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from msgspec import to_builtins
 from tally import Tally
 
-from belated.service.api.views import experiment_view
-from belated.service.core.decision import decision_of
-from belated.service.core.experiment import restored
+from belated.service.api.experiments import experiment_view
+from belated.service.core.experiment import decision_state
+from belated.service.core.experiment import restore
 from belated.service.core.verify import verify
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
-from belated.service.storage.journal import Journal, Stored
+from belated.service.storage.journal import Journal, StoredExperiment
 
 
 class Asked(NamedTuple):
@@ -109,7 +109,7 @@ def compare(journal: Journal, ledger: Ledger) -> Found:
     stored = {experiment.id: experiment for experiment in journal.experiments()}
     found.lost += [f"experiment {name}" for name in ledger.experiments - {each.name for each in stored.values()}]
     tallies = {number: _tally(journal, experiment, ledger, found) for number, experiment in stored.items()}
-    events = journal.of_decisions([*ledger.arms])
+    events = journal.events_of_decisions([*ledger.arms])
     for id, arm in ledger.arms.items():
         decision = decision_of(events[id])
         if decision is None:
@@ -130,7 +130,7 @@ def compare(journal: Journal, ledger: Ledger) -> Found:
     return found
 
 
-def _tally(journal: Journal, stored: Stored, ledger: Ledger, found: Found) -> Tally:
+def _tally(journal: Journal, stored: StoredExperiment, ledger: Ledger, found: Found) -> Tally:
     """Add up the events of an experiment; each of them was asked for by somebody, or came of silence."""
     tally = found.tallies[stored.name] = Tally(stored.spec)
     for event in journal.events(stored.id):
@@ -144,11 +144,11 @@ def _tally(journal: Journal, stored: Stored, ledger: Ledger, found: Found) -> Ta
     return tally
 
 
-def _relive(journal: Journal, stored: Iterable[Stored], found: Found) -> None:
+def _relive(journal: Journal, stored: Iterable[StoredExperiment], found: Found) -> None:
     """The state is what the events make of it, and its counts are what they add up to."""
     for verified, each in zip(verify(journal), stored, strict=True):
         found.events += verified.events
         if verified.error is not None:
             found.wrong.append(f"experiment {verified.name}: {verified.error}")
         else:
-            found.wrong += found.tallies[each.name].differences(to_builtins(experiment_view(restored(journal, each))))
+            found.wrong += found.tallies[each.name].differences(to_builtins(experiment_view(restore(journal, each))))

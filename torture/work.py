@@ -20,7 +20,7 @@ from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
 from belated.service.storage.events import CANCELLED, DECIDED, OBSERVED
 from belated.service.storage.journal import Journal
-from belated.service.storage.schema import make_current
+from belated.service.storage.schema import migrate
 from belated.service.storage.sqlite import SQLite
 
 EXPERIMENTS = {
@@ -66,7 +66,7 @@ def open_small(path: Path, vfs: str | None = None, kind: type[SQLite] = Small) -
     """The journal in a file, its tables made."""
     database = kind(str(path), vfs=vfs)
     try:
-        make_current(database)
+        migrate(database)
     except BaseException:
         database.close()
         raise

@@ -1,4 +1,4 @@
-"""The HTTP reference, made from the routes, the messages, the problems and the examples."""
+"""The HTTP reference, generated from the routes, the messages, the problem types and the examples."""
 
 from __future__ import annotations
 
@@ -12,29 +12,25 @@ from markdown_tables import table
 
 from belated.policies._base.policy import POLICIES
 from belated.service.api import openapi
-from belated.service.api.field_descriptions import FIELDS
-from belated.service.api.openapi import PLACES
-from belated.service.api.problem_types import ALWAYS, GOOD, KEYED, KINDS, REFUSALS
-from belated.service.api.routes import NDJSON, PARQUET, PLAIN, ROUTES, Route
+from belated.service.api.messages import EventLine
+from belated.service.api.monitoring import NDJSON, PARQUET, PLAIN
+from belated.service.api.openapi import PATH_PARAMETERS
+from belated.service.api.route import ANY_REQUEST, KEYED, Route
+from belated.service.api.router import GROUPS
 from belated.service.dashboard.schemas import Page
+from belated.service.problems import PROBLEM_TYPES, UNKNOWN_EXPERIMENT, ProblemType
 
 WIDTH = 100
 LONG = 45
-"""Lines of an example that is folded away."""
+"""Examples with more lines are collapsed."""
 MEDIA = {
-    NDJSON: "Lines of JSON, an [event](#object-EventLine) each; the header `Belated-Cursor` is the next `cursor`.",
+    NDJSON: "Lines of JSON, one [event](#object-EventLine) each; the header `Belated-Cursor` is the next `cursor`.",
     PARQUET: "A Parquet file, for `belated import`, pandas, polars, DuckDB.",
-    PLAIN: "Text, as Prometheus reads it.",
-}
-GROUPS = {
-    "Experiments": ("create", "experiments", "experiment", "add_arm", "stop", "resume", "history"),
-    "Decisions and feedback": ("decide", "feedback", "feedbacks", "cancel", "decision"),
-    "What happened": ("events", "export", "delays"),
-    "The server": ("livez", "readyz", "metrics"),
+    PLAIN: "The text format of Prometheus.",
 }
 TWINS = (
-    ("/experiments.json", "The dashboard's first page as JSON", "ExperimentsAnswer"),
-    ("/experiments/{name}.json", "An experiment's page as JSON: all that its charts are drawn from", "Page"),
+    ("/experiments.json", "The first page of the dashboard as JSON", "ExperimentsAnswer"),
+    ("/experiments/{name}.json", "The page of an experiment as JSON: all data of its charts", "Page"),
 )
 TITLES = {
     "ExperimentAnswer": "Experiment",
@@ -43,7 +39,7 @@ TITLES = {
     "ExperimentsAnswer": "Experiments",
     "DecisionAnswer": "Decision",
     "DecisionsAnswer": "Decisions",
-    "DecisionStatusAnswer": "Decision and what became of it",
+    "DecisionStatusAnswer": "Decision and its outcome",
     "FeedbacksAnswer": "Results",
     "FeedbackResult": "Result",
     "DelaysAnswer": "Delays",
@@ -82,18 +78,18 @@ OBJECTS = [
 
 def http_page() -> str:
     """Return the whole reference: routes, objects, problems."""
-    routes = {route.handler.__name__: route for route in ROUTES}
-    schemas = {**openapi.document()["components"]["schemas"], **_of_pages()}
+    _, schemas = msgspec.json.schema_components([Page, EventLine], ref_template=openapi.REF)
+    schemas = {**schemas, **openapi.document()["components"]["schemas"]}
     rows = [
-        [f"[`{route.method} {route.path}`](#{name})", route.summary, route.role or "everybody"]
-        for names in GROUPS.values()
-        for name, route in ((name, routes[name]) for name in names)
+        [f"[`{route.method} {route.path}`](#{route.name})", route.summary, route.role or "anyone"]
+        for group in GROUPS
+        for route in group
     ]
     rows += [[f"[`GET {path}`](#{_twin(path)})", summary, "reader"] for path, summary, _ in TWINS]
     parts = ["## All routes", table(["route", "", "least role"], rows), _everywhere()]
-    for title, names in GROUPS.items():
-        parts += [f"## {title}", *(_route(routes[name], schemas) for name in names)]
-    parts += ["## The dashboard", *_twins(schemas), "## Objects", "What answers are made of."]
+    for group in GROUPS:
+        parts += [f"## {group.title}", *(_route(route, schemas) for route in group)]
+    parts += ["## The dashboard", *_twins(schemas), "## Objects", "The objects in responses."]
     parts += [_object(name, schemas) for name in OBJECTS]
     return "\n\n".join([*parts, _problems()])
 
@@ -104,27 +100,19 @@ def names_page() -> str:
         [f'`"{cls.label}"`', f"[`{name}`](policies.md#policies.{name})", _yes(cls.supports_new_arms)]
         for name, cls in POLICIES.items()
     ]
-    return table(["over HTTP, and in answers", "class in `belated.policies`", "takes new arms"], rows)
+    return table(["over HTTP, and in responses", "class in `belated.policies`", "takes new arms"], rows)
 
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _of_pages() -> dict[str, Any]:
-    _, found = msgspec.json.schema_components([Page], ref_template=openapi.REF)
-    return {
-        name: {**schema, "properties": {key: {**given} for key, given in schema["properties"].items()}}
-        for name, schema in found.items()
-    }
-
-
 def _everywhere() -> str:
-    always = ", ".join(_problem(name) for name in ALWAYS)
-    keyed = ", ".join(_problem(name) for name in KEYED)
+    always = ", ".join(_problem(problem) for problem in ANY_REQUEST)
+    keyed = ", ".join(_problem(problem) for problem in KEYED)
     return (
-        f"Beside what its own table says, any request may be refused with {always}; where there are keys, a route with "
-        f"a role also with {keyed}. `HEAD` is answered wherever `GET` is."
+        f"Besides what its own table lists, any request may be refused with {always}; if there are keys, a route with "
+        f"a role also with {keyed}. `HEAD` works wherever `GET` does."
     )
 
 
@@ -132,86 +120,93 @@ def _everywhere() -> str:
 
 
 def _route(route: Route, schemas: dict[str, Any]) -> str:
-    name = route.handler.__name__
-    parts = [_heading(f"{route.method} {route.path}", name), f"{route.summary}.", _role(route.role)]
-    places = [each for each in ("name", "id") if f"{{{each}}}" in route.path]
-    kinds = {"name": "text of 1 to 64 characters", "id": "text of 1 to 132 characters"}
-    rows = [[f"`{each}`", "path", kinds[each], PLACES[each]] for each in places]
+    parts = [_heading(f"{route.method} {route.path}", route.name), f"{route.summary}.", _role(route.role)]
+    types = {"name": "string of 1 to 64 characters", "id": "string of 1 to 132 characters"}
+    rows = [
+        [f"`{name}`", "path", types[name], description]
+        for name, (_, description) in PATH_PARAMETERS.items()
+        if f"{{{name}}}" in route.path
+    ]
     rows += [
-        [f"`{each}`", "query", f"whole number from {low} to {_number(high)}; if left out {default:,}", PLACES[each]]
-        for each, low, high, default in route.query
+        [
+            f"`{parameter.name}`",
+            "query",
+            f"integer from {parameter.minimum} to {_number(parameter.maximum)}; default {parameter.default:,}",
+            parameter.description,
+        ]
+        for parameter in route.query
     ]
     if rows:
-        parts.append(table(["parameter", "in", "what it may be", "meaning"], rows))
-    if route.takes is not None:
+        parts.append(table(["parameter", "in", "type", "meaning"], rows))
+    if route.request is not None:
         parts.append(_body(route, schemas))
-    rows = [[f"**{status}**", GOOD.get(name, {}).get(status, ""), _gives(kind)] for status, kind in route.gives.items()]
+    rows = [[f"**{status}**", success.when, _success(success.body)] for status, success in route.responses.items()]
     rows += [
-        [f"{KINDS[kind].status}", KINDS[kind].when, _problem(kind)]
-        for kind in sorted(REFUSALS[name], key=lambda kind: KINDS[kind].status)
+        [f"{problem.status}", problem.when, _problem(problem)]
+        for problem in sorted(route.problems, key=lambda problem: problem.status)
     ]
-    parts.append(table(["status", "when", "what comes"], rows))
+    parts.append(table(["status", "when", "response"], rows))
     return "\n\n".join([*parts, *_examples(f"{route.method} {route.path}")])
 
 
 def _heading(route: str, anchor: str) -> str:
-    """A heading, whose line in the table of contents is short enough to be told from others."""
+    """A heading with a short label in the table of contents."""
     short = route.replace("/v1/experiments/{name}/", "…/").replace("/v1/decisions/{id}/", "…/")
     return f"### {route} {{ #{anchor} data-toc-label='{short}' }}"
 
 
 def _role(role: str | None) -> str:
-    return f"Least role: **{role}**." if role else "Everybody may, without a key."
+    return f"Least role: **{role}**." if role else "Open to anyone, without a key."
 
 
-def _gives(kind: Any) -> str:
-    if isinstance(kind, str):
-        return MEDIA[kind]
-    if isinstance(kind, tuple):
-        return f"{_linked(kind[0].__name__)}; with `count` {_linked(kind[1].__name__)}"
-    return _linked(kind.__name__)
+def _success(body: Any) -> str:
+    if isinstance(body, str):
+        return MEDIA[body]
+    if isinstance(body, tuple):
+        return f"{_linked(body[0].__name__)}; with `count` {_linked(body[1].__name__)}"
+    return _linked(body.__name__)
 
 
 def _linked(name: str) -> str:
     return f"[{TITLES.get(name, name)}](#object-{name})"
 
 
-def _problem(kind: str) -> str:
-    return f"[`{kind}`](#problem-{kind})"
+def _problem(problem: ProblemType) -> str:
+    return f"[`{problem.name}`](#problem-{problem.name})"
 
 
 def _body(route: Route, schemas: dict[str, Any]) -> str:
-    rows = _fields(schemas[route.takes.__name__], schemas, route.takes.__name__)
-    note = "\n\nThe body may be left out." if route.optional else ""
-    return table(["key of the body", "what it may be", "", "meaning"], rows) + note
+    rows = _fields(schemas[route.request.__name__], schemas)
+    note = "\n\nThe body is optional." if route.optional_body else ""
+    return table(["field of the body", "type", "", "meaning"], rows) + note
 
 
-def _fields(schema: Any, schemas: dict[str, Any], name: str, before: str = "") -> list[list[str]]:
-    """The rows of an object's keys, those of objects within it too."""
+def _fields(schema: Any, schemas: dict[str, Any], prefix: str = "") -> list[list[str]]:
+    """The rows of an object's fields, including those of nested objects."""
     rows = []
-    for key, given in schema["properties"].items():
-        needed = "required" if key in schema.get("required", ()) else _default(given)
-        rows.append([_whole(before + key), _kind(given), needed, FIELDS[name][key]])
-        inner = _inner(given)
+    for key, field in schema["properties"].items():
+        needed = "required" if key in schema.get("required", ()) else _default(field)
+        rows.append([_unbroken(prefix + key), _type(field), needed, field["description"]])
+        inner = _inner(field)
         if inner in schemas and inner != "Policy":
-            mark = "[]." if given.get("type") == "array" else "."
-            rows += _fields(schemas[inner], schemas, inner, f"{before}{key}{mark}")
+            mark = "[]." if field.get("type") == "array" else "."
+            rows += _fields(schemas[inner], schemas, f"{prefix}{key}{mark}")
     return rows
 
 
-def _whole(key: str) -> str:
-    """A key that no line break divides."""
+def _unbroken(key: str) -> str:
+    """A key without line breaks."""
     return f"`{key}`{{ .whole }}"
 
 
-def _default(given: Any) -> str:
-    value = given.get("default")
-    return "optional" if value is None else f"if left out `{json.dumps(value)}`"
+def _default(field: Any) -> str:
+    value = field.get("default")
+    return "optional" if value is None else f"default `{json.dumps(value)}`"
 
 
-def _inner(given: Any) -> str:
+def _inner(field: Any) -> str:
     """The name of the object that a field holds, or holds a list of."""
-    for each in (given, given.get("items", {}), *given.get("anyOf", ()), *given.get("items", {}).get("anyOf", ())):
+    for each in (field, field.get("items", {}), *field.get("anyOf", ()), *field.get("items", {}).get("anyOf", ())):
         if "$ref" in each:
             return str(each["$ref"].rpartition("/")[2])
     return ""
@@ -220,31 +215,31 @@ def _inner(given: Any) -> str:
 LIMITS = (("minimum", "from"), ("exclusiveMinimum", "above"), ("maximum", "to"))
 TIMES = {"created_at", "decided_at", "at"}
 ENDS = {"begin", "end"}
-"""Of answers: fields that hold times."""
-WORDS = {"string": "text", "array": "list", "boolean": "true or false", "integer": "whole number"}
+"""Fields of responses that hold times."""
+TYPE_NAMES = {"array": "list"}
 
 
-def _kind(given: Any) -> str:
-    if "anyOf" in given:
+def _type(field: Any) -> str:
+    if "anyOf" in field:
         found = [
-            _kind(each) for each in given["anyOf"] if each.get("type") != "null" and each.get("title") != "OtherItem"
+            _type(each) for each in field["anyOf"] if each.get("type") != "null" and each.get("title") != "OtherItem"
         ]
         return " or ".join(found)
-    if "$ref" in given:
-        name = given["$ref"].rpartition("/")[2]
-        return '`{"name": ..., ...}`, see [policies](#policies)' if name == "Policy" else "object"
-    kind = WORDS.get(given.get("type"), given.get("type", ""))
-    if given.get("format") == "date-time":
-        kind = "time"
-    low = next((given[key] for key in ("minLength", "minItems") if key in given), None)
-    high = next((given[key] for key in ("maxLength", "maxItems") if key in given), None)
-    items = given.get("items", {}) if given.get("type") == "array" else {}
-    of = f"; each {_kind(items)}" if items.get("type") in ("string", "integer", "number") else ""
-    if high is not None and kind != "time":
-        unit = "characters" if given["type"] == "string" else "items"
-        return f"{kind} of {f'{low:,} to' if low is not None else 'at most'} {high:,} {unit}{of}"
-    ends = [f"{word} {_number(given[key])}" for key, word in LIMITS if key in given]
-    return " ".join([kind, *ends]) + of
+    if "$ref" in field:
+        policy = field["$ref"].endswith("/Policy")
+        return '`{"name": ..., ...}`, see [policies](#policies)' if policy else "object"
+    name = TYPE_NAMES.get(field.get("type"), field.get("type", ""))
+    if field.get("format") == "date-time":
+        name = "time"
+    low = next((field[key] for key in ("minLength", "minItems") if key in field), None)
+    high = next((field[key] for key in ("maxLength", "maxItems") if key in field), None)
+    items = field.get("items", {}) if field.get("type") == "array" else {}
+    of = f"; each {_type(items)}" if items.get("type") in ("string", "integer", "number") else ""
+    if high is not None and name != "time":
+        unit = "characters" if field["type"] == "string" else "items"
+        return f"{name} of {f'{low:,} to' if low is not None else 'at most'} {high:,} {unit}{of}"
+    ends = [f"{word} {_number(field[key])}" for key, word in LIMITS if key in field]
+    return " ".join([name, *ends]) + of
 
 
 def _number(value: float) -> str:
@@ -299,47 +294,53 @@ def _twin(path: str) -> str:
 
 def _twins(schemas: dict[str, Any]) -> list[str]:
     parts = [
-        "Each page of the dashboard has a twin that programs read. A reader's key in the header opens it, and so does "
-        "the ticket that `/login` put into the browser's cookie. They are computed at most every other second, and "
-        "show what a page shows; to read everything, use the events."
+        "Each page of the dashboard is also available as JSON, with a reader's key in the header or with the session "
+        "cookie that `/login` sets. It is computed at most once a second and has what the page shows; to read "
+        "everything, use the events."
     ]
     for path, summary, name in TWINS:
         rows = [["**200**", "", _linked(name)]]
         if "{name}" in path:
-            rows.append(["404", KINDS["unknown-experiment"].when, _problem("unknown-experiment")])
+            rows.append(["404", UNKNOWN_EXPERIMENT.when, _problem(UNKNOWN_EXPERIMENT)])
         parts.append(f"{_heading(f'GET {path}', _twin(path))}\n\n{summary}.\n\n{_role('reader')}")
-        parts += [table(["status", "when", "what comes"], rows), *_examples(f"GET {path}")]
+        parts += [table(["status", "when", "response"], rows), *_examples(f"GET {path}")]
     return parts
 
 
 def _object(name: str, schemas: dict[str, Any]) -> str:
     head = f"### {TITLES.get(name, name)} {{ #object-{name} }}"
     if name == "EventLine":
-        rows = [[_whole(key), meaning] for key, meaning in FIELDS[name].items()]
+        rows = [[_unbroken(key), field["description"]] for key, field in schemas[name]["properties"].items()]
         return "\n\n".join(
-            [head, "A line of the journal. What does not apply is left out.", table(["key", "meaning"], rows)]
+            [head, "A line of the journal. Fields that do not apply are omitted.", table(["field", "meaning"], rows)]
         )
     rows = []
-    for key, given in schemas[name]["properties"].items():
-        inner = _inner(given)
-        kind = _linked(inner) if inner in OBJECTS else _kind(given)
-        if inner in OBJECTS and given.get("type") == "array":
-            kind = f"list of {kind}"
-        if any(each.get("type") == "null" for each in given.get("anyOf", ())):
-            kind += " or null"
-        kind = "time" if key in TIMES else kind.replace("list; each text", "list of times") if key in ENDS else kind
-        rows.append([_whole(key), kind, FIELDS[name][key]])
-    return "\n\n".join([head, table(["key", "type", "meaning"], rows)])
+    for key, field in schemas[name]["properties"].items():
+        inner = _inner(field)
+        type_name = _linked(inner) if inner in OBJECTS else _type(field)
+        if inner in OBJECTS and field.get("type") == "array":
+            type_name = f"list of {type_name}"
+        if any(each.get("type") == "null" for each in field.get("anyOf", ())):
+            type_name += " or null"
+        if key in TIMES | ENDS:
+            type_name = "time" if key in TIMES else type_name.replace("list; each string", "list of times")
+        rows.append([_unbroken(key), type_name, field["description"]])
+    return "\n\n".join([head, table(["field", "type", "meaning"], rows)])
 
 
 def _problems() -> str:
     rows = [
-        [f'<span id="problem-{name}">{_whole(name)}</span>', str(kind.status), kind.when, kind.do]
-        for name, kind in sorted(KINDS.items(), key=lambda item: (item[1].status, item[0]))
+        [
+            f'<span id="problem-{problem.name}">{_unbroken(problem.name)}</span>',
+            str(problem.status),
+            problem.when,
+            problem.remedy,
+        ]
+        for problem in sorted(PROBLEM_TYPES.values(), key=lambda problem: (problem.status, problem.name))
     ]
     text = (
-        "Every kind of error. The `type` is `urn:belated:problem:` and the name in the first column, and never "
-        "changes; the `detail` of an answer says what was given in this request. `503` comes with `Retry-After`, `401` "
-        "with `WWW-Authenticate`, `405` with `Allow`."
+        "All problem types. The `type` is `urn:belated:problem:` and the name in the first column, and never changes; "
+        "the `detail` of a response says what was wrong with this request. `503` comes with `Retry-After`, `401` with "
+        "`WWW-Authenticate`, `405` with `Allow`."
     )
     return "\n\n".join(["## Problems", text, table(["type", "status", "when", "what to do"], rows)])

@@ -14,7 +14,7 @@ from problems import COLOURS
 from serving import Server, serving
 from watching import chromium
 
-from belated.service.demo.history import make_history
+from belated.service.demo.history import write_history
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +71,7 @@ def browser() -> Iterator[Browser]:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server on the demo's history, without its visitors."""
     db = str(tmp_path_factory.mktemp("demo") / "demo.db")
-    make_history(db, seed=0)
+    write_history(db, seed=0)
     with serving(db) as found:
         yield found
 

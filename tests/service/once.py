@@ -104,7 +104,7 @@ def together(tasks: list[Callable[[], Believed]]) -> Believed:
         raise errors[0]
     whole = Believed()
     for each in found:
-        whole.take_in(each)
+        whole.apply(each)
     return whole
 
 
@@ -151,7 +151,7 @@ def _until_answered(ask: Callable[[], httpx2.Response]) -> httpx2.Response:
 
 def anomalies(db: str, believed: Believed) -> list[str]:
     """All in which the journal differs from what the clients believe."""
-    journal = open_journal(db, make=False)
+    journal = open_journal(db, create=False)
     try:
         stored = journal.experiment(NAME)
         assert stored is not None

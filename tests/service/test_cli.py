@@ -315,7 +315,7 @@ def test_a_postgresql_that_goes_and_comes_back() -> None:
                 assert http.get(f"/v1/experiments/e/{path}").status_code == 200
             assert http.get("/metrics").status_code == 200
         lines = [json.loads(line) for line in server.lines if line.startswith("{")]
-        assert any(line["event"] == "not done, and tried again" for line in lines)
+        assert any(line["event"] == "background task failed, will retry" for line in lines)
 
 
 def cmdline(process: str) -> bytes:

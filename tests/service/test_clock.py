@@ -10,7 +10,7 @@ from work import StepWriter
 
 from belated.errors import ApiError
 from belated.service.core import operations as op
-from belated.service.core.delay_curves import delay_curves
+from belated.service.api.monitoring import delay_curves
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import Operation
 from belated.service.core.verify import verify
@@ -72,7 +72,7 @@ class Service:
         self.do(op.decide("x", ids, 1, {}))
 
     def events(self) -> list[Event]:
-        journal = open_journal(self._db, make=False)
+        journal = open_journal(self._db, create=False)
         stored = journal.experiment("x")
         assert stored is not None
         found = list(journal.events(stored.id))
@@ -231,7 +231,7 @@ def test_delays_are_never_negative(silent: Service, clock: Clock, db: str) -> No
         seen = None if number % 2 else clock.time  # as the caller's clock has it, which went back
         silent.do(op.feedback(f"a{number}", 1.0, seen))
     silent.restart()
-    journal = open_journal(db, make=False)
+    journal = open_journal(db, create=False)
     for _ in range(2):
         curves = delay_curves(journal, "x", ARMS).curves
         assert sum(curve.observed for curve in curves) == len(JUMPS)

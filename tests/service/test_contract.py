@@ -16,7 +16,7 @@ from serving import Server
 
 from belated.errors import DuplicateError, StorageError
 from belated.service.api import openapi, router
-from belated.service.api.app import make_app
+from belated.service.app import make_app
 from belated.service.core import writer
 from belated.service.core.service import Service
 from belated.service.storage import Event, Journal, open_journal
@@ -49,11 +49,11 @@ def test_what_is_written_is_read_to_the_bit(journal: Journal) -> None:
         stored = journal.create("e", "spec %s ? %", 7)
         journal.append([(stored.id, event) for event in events])
     assert list(journal.events(stored.id)) == events
-    assert journal.newer(stored.id, 2) == events[2:]
+    assert journal.events_after(stored.id, 2) == events[2:]
     assert list(journal.events(stored.id, 1, 2)) == events[1:3]
     assert journal.last(stored.id) == 4
-    assert journal.experiment("e") == stored == journal.experiment_of(stored.id)
-    found = journal.of_decisions([str(events[2].id), "nobody"])
+    assert journal.experiment("e") == stored == journal.experiment_by_id(stored.id)
+    found = journal.events_of_decisions([str(events[2].id), "nobody"])
     assert found == {events[2].id: [(stored.id, events[2]), (stored.id, events[3])], "nobody": []}
 
 
@@ -102,7 +102,7 @@ def test_a_snapshot_is_not_replaced_by_an_older_one(journal: Journal) -> None:
         stored = journal.create("e", "{}", 0)
         assert journal.snapshot(stored.id) is None
         for seq, data in ((5, b"\x00five"), (3, b"three"), (7, b"seven\xff"), (6, b"six")):
-            journal.keep_snapshot(stored.id, seq, data)
+            journal.save_snapshot(stored.id, seq, data)
     assert journal.snapshot(stored.id) == (7, b"seven\xff")
 
 
@@ -118,9 +118,9 @@ def test_a_reader_sees_what_is_committed_and_cannot_write(journal: Journal) -> N
 
 def test_a_journal_that_is_not_there_is_not_made(db: str) -> None:
     with pytest.raises(StorageError):
-        open_journal(db, make=False)
+        open_journal(db, create=False)
     open_journal(db).close()
-    open_journal(db, make=False).close()
+    open_journal(db, create=False).close()
 
 
 # ---- the application in this process ----

@@ -13,7 +13,7 @@ from belated.service.api.messages import CurveAnswer, DelaysAnswer
 from belated.service.core import delay_curves as curves_module
 from belated.service.core import operations, transaction
 from belated.service.core import operations as op
-from belated.service.core.delay_curves import delay_curves
+from belated.service.api.monitoring import delay_curves
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.writer import Writer
 from belated.service.storage import open_journal

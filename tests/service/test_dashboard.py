@@ -13,9 +13,9 @@ from serving import Server
 from watching import boxes, watching
 
 from belated.service.api.messages import CurveAnswer, DelaysAnswer
-from belated.service.dashboard.aggregates import EDGES
+from belated.service.dashboard.counters import EDGES
 from belated.service.dashboard.charts import ages_chart, delays_chart
-from belated.service.dashboard.render import asset, rendered
+from belated.service.dashboard.pages import asset, rendered
 from belated.service.dashboard.schemas import Ages
 from belated.simulation.figures import COLOURS
 

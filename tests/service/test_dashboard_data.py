@@ -15,16 +15,16 @@ import pytest
 from serving import Server, serving
 
 from belated.service.api.messages import ArmAnswer, ExperimentAnswer
-from belated.service.api.views import experiment_view
-from belated.service.core.experiment import Experiment, restored
+from belated.service.api.experiments import experiment_view
+from belated.service.core.experiment import Experiment, restore
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import ExperimentCache, Transaction
 from belated.service.dashboard import counters, queries
-from belated.service.dashboard.aggregates import EDGES, SHOWN, ages, slots, traffic
-from belated.service.dashboard.counters import Tally
-from belated.service.dashboard.elimination_reasons import explained
-from belated.service.dashboard.queries import Watched
-from belated.service.demo.history import make_history
+from belated.service.dashboard.counters import EDGES, SHOWN, ages, slots, traffic
+from belated.service.dashboard.counters import Counters
+from belated.service.dashboard.queries import explained
+from belated.service.dashboard.queries import WatchedExperiment
+from belated.service.demo.history import write_history
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED, Event
 from belated.service.storage.journal import Journal, open_journal
 
@@ -33,7 +33,7 @@ NAMES = ["checkout", "newsletter", "front-page"]
 
 @pytest.fixture
 def journal(db: str) -> Iterator[Journal]:
-    make_history(db, seed=3, hours=4.0)
+    write_history(db, seed=3, hours=4.0)
     found = open_journal(db)
     yield found
     found.close()
@@ -42,11 +42,11 @@ def journal(db: str) -> Iterator[Journal]:
 def view_of(journal: Journal, name: str) -> tuple[int, ExperimentAnswer]:
     stored = journal.experiment(name)
     assert stored is not None
-    return stored.id, experiment_view(restored(journal, stored))
+    return stored.id, experiment_view(restore(journal, stored))
 
 
-def tally_of(number: int, view: ExperimentAnswer) -> Tally:
-    return Tally(number, len(view.arms), view.silence.reward if view.silence else None)
+def tally_of(number: int, view: ExperimentAnswer) -> Counters:
+    return Counters(number, len(view.arms), view.silence.reward if view.silence else None)
 
 
 def still_open(events: list[Event]) -> list[Event]:
@@ -94,7 +94,7 @@ def test_every_life_of_a_decision_is_counted(db: str) -> None:
     stored = journal.create("lives", spec.text(), 1)
     chance = random.Random(1)
     lives = [(), (OBSERVED,), (IMPUTED,), (IMPUTED, REPLACED), (CANCELLED,), (IMPUTED, CANCELLED)]
-    found = Tally(stored.id, 3, 0.25)
+    found = Counters(stored.id, 3, 0.25)
     with journal.database.transaction():
         session = Transaction(journal, ExperimentCache(), [])
         experiment = session.experiment("lives")
@@ -129,7 +129,7 @@ def test_ages_are_counted_exactly(journal: Journal) -> None:
         found.advance(journal.database, view.last_event)
         pending = still_open(list(journal.events(number)))
         for later in (0, 30_000_000, 86_400_000_000):
-            now = journal.newer(number, view.last_event - 1)[0].at + later
+            now = journal.events_after(number, view.last_event - 1)[0].at + later
             told = ages(journal.database, found, now)
             counts = [0] * len(EDGES)
             for event in pending:
@@ -142,7 +142,7 @@ def test_ages_are_counted_exactly(journal: Journal) -> None:
 def test_reasons_are_the_bounds_that_the_policy_had(journal: Journal) -> None:
     """A replay of the events stops before each elimination and asks the policy itself."""
     number, view = view_of(journal, "checkout")
-    watched = Watched(tally_of(number, view))
+    watched = WatchedExperiment(tally_of(number, view))
     watched.take_along(journal.database, view)
     told = {each.arm: each for each in watched.eliminated}
     gone = {arm.arm: arm.eliminated_at for arm in view.arms if arm.eliminated_at is not None}
@@ -165,17 +165,17 @@ def test_reasons_are_the_bounds_that_the_policy_had(journal: Journal) -> None:
                     assert numbers[0] < numbers[1]
                     assert [float(number) for number in numbers] == pytest.approx([each.upper, each.lower], abs=6e-5)
                     assert each.by in each.sentence
-        replay.take_in(event)
+        replay.apply(event)
 
 
 def test_a_long_journal_is_read_in_several_looks(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     number, view = view_of(journal, "checkout")
-    whole = Watched(tally_of(number, view))
+    whole = WatchedExperiment(tally_of(number, view))
     whole.take_along(journal.database, view)
     assert whole.tally.seq == view.last_event
     monkeypatch.setattr(queries, "AT_ONCE", 700)
     monkeypatch.setattr(queries, "MOMENT", 1e-9)
-    watched, looks = Watched(tally_of(number, view)), 0
+    watched, looks = WatchedExperiment(tally_of(number, view)), 0
     while watched.tally.seq < view.last_event:
         watched.take_along(journal.database, view)
         looks += 1
@@ -219,7 +219,7 @@ def test_few_arms_keep_their_colours_and_many_share_them() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_twins_agree_with_the_api(db: str, name: str) -> None:
-    make_history(db, seed=1, hours=2.0)
+    write_history(db, seed=1, hours=2.0)
     with serving(db) as server, server.client() as http:
         for _ in range(20):  # silence may become an answer in between
             before = http.get("/v1/experiments").json()

@@ -14,7 +14,7 @@ from serving import Server, serving
 from watching import watching
 
 from belated.service.api_keys import make_key, revoke_key
-from belated.service.dashboard.render import ASSETS, asset
+from belated.service.dashboard.pages import ASSETS, asset
 from belated.service.storage.journal import open_journal
 
 HTML = {"Accept": "text/html"}

@@ -14,15 +14,15 @@ from looking import decided, made, told
 from serving import Server
 
 from belated.service.api.messages import ArmAnswer, ExperimentAnswer
-from belated.service.api.views import experiment_view
+from belated.service.api.experiments import experiment_view
 from belated.service.core.experiment import Experiment
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import ExperimentCache, Transaction
 from belated.service.dashboard import queries
-from belated.service.dashboard.aggregates import brackets
+from belated.service.dashboard.counters import brackets
 from belated.service.dashboard.charts import estimates_chart
-from belated.service.dashboard.counters import Tally
-from belated.service.dashboard.queries import Watched
+from belated.service.dashboard.counters import Counters
+from belated.service.dashboard.queries import WatchedExperiment
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
 from belated.service.storage.journal import Journal, open_journal
 
@@ -77,8 +77,8 @@ def write(
     session.write(experiment, kind, at=at, reward={IMPUTED: SILENCE, CANCELLED: taken_back}.get(kind, reward), **pull)
 
 
-def watched(number: int) -> Watched:
-    return Watched(Tally(number, len(MEANS), SILENCE))
+def watched(number: int) -> WatchedExperiment:
+    return WatchedExperiment(Counters(number, len(MEANS), SILENCE))
 
 
 def test_reasons_are_the_bounds_that_the_policy_had(lived: Lived) -> None:
@@ -90,7 +90,7 @@ def test_reasons_are_the_bounds_that_the_policy_had(lived: Lived) -> None:
     gone = {arm.arm: arm.eliminated_at for arm in view.arms if arm.eliminated_at is not None}
     assert len(gone) == 3
     assert {arm: each.decision for arm, each in told.items()} == gone
-    replay = Experiment(journal.experiment_of(number))
+    replay = Experiment(journal.experiment_by_id(number))
     for event in journal.events(number):
         for arm, decision in gone.items():
             if event.kind == DECIDED and event.number == decision - 1:
@@ -99,7 +99,7 @@ def test_reasons_are_the_bounds_that_the_policy_had(lived: Lived) -> None:
                 assert each.lower == replay.learner.bounds("abcd".index(each.by)).lower
                 assert each.upper < each.lower
                 assert re.search(r"its upper bound, 0\.\d+, was below the lower bound of \w, 0\.\d+\.", each.sentence)
-        replay.take_in(event)
+        replay.apply(event)
 
 
 def test_a_long_journal_is_read_in_several_looks(lived: Lived, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_policies_that_only_count_are_not_lived_again(tmp_path: Path) -> None:
                 session.write(experiment, DECIDED, made=True, at=2, **pull)
                 session.write(experiment, OBSERVED, at=2, reward=float(arm), **pull)
             journal.append(session.events)
-        found = Watched(Tally(stored.id, 2, None))
+        found = WatchedExperiment(Counters(stored.id, 2, None))
         found.take_along(journal.database, experiment_view(experiment))
         assert found.tally.seq == 60
         assert found.tally.again is None

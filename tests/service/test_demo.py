@@ -17,13 +17,13 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from belated.service.api.views import experiment_view
+from belated.service.api.experiments import experiment_view
 from belated.service.api_keys import make_key
-from belated.service.core.experiment import restored
-from belated.service.core.timestamps import now
+from belated.service.core.experiment import restore
+from belated.service.timestamps import now
 from belated.service.core.verify import verify
-from belated.service.demo.history import HOURS, make_history
-from belated.service.demo.scenarios import World, stories
+from belated.service.demo.history import HOURS, write_history
+from belated.service.demo.scenarios import Visitors, demo_scenarios
 from belated.service.storage.events import DECIDED, IMPUTED, OBSERVED, REPLACED
 from belated.service.storage.journal import open_journal
 
@@ -31,7 +31,7 @@ from belated.service.storage.journal import open_journal
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> str:
     db = str(tmp_path_factory.mktemp("demo") / "demo.db")
-    make_history(db, seed=0)
+    write_history(db, seed=0)
     return db
 
 
@@ -39,7 +39,7 @@ def test_the_history_holds(history: str) -> None:
     """All of it can be lived again, and is as old as it says."""
     journal = open_journal(history)
     found = verify(journal)
-    assert [(each.name, each.error) for each in found] == [(story.name, None) for story in stories()]
+    assert [(each.name, each.error) for each in found] == [(story.name, None) for story in demo_scenarios()]
     for stored in journal.experiments():
         events = list(journal.events(stored.id))
         assert all(before.at <= after.at for before, after in pairwise(events))
@@ -51,7 +51,7 @@ def test_the_history_holds(history: str) -> None:
 
 def test_each_experiment_tells_its_story(history: str) -> None:
     journal = open_journal(history)
-    views = [experiment_view(restored(journal, stored)) for stored in journal.experiments()]
+    views = [experiment_view(restore(journal, stored)) for stored in journal.experiments()]
     journal.close()
     checkout, newsletter, pictures = views
     assert [view.decisions > 6000 for view in views] == [True] * 3
@@ -67,7 +67,7 @@ def test_each_experiment_tells_its_story(history: str) -> None:
 
 
 def test_successes_come_late_and_failures_fast() -> None:
-    world = World(stories()[0], seed=0)
+    world = Visitors(demo_scenarios()[0], seed=0)
     delays: dict[float, list[float]] = {0.0: [], 1.0: []}
     for number in range(2000):
         reward, delay = world.outcome(f"checkout-{number}", 2)
@@ -128,7 +128,7 @@ def running(db: str | None, folder: Path, *options: str) -> Iterator[tuple[str, 
 
 def decisions(http: httpx2.Client) -> list[tuple[int, int]]:
     found = http.get("/v1/experiments").json()["experiments"]
-    assert [each["name"] for each in found] == [story.name for story in stories()]
+    assert [each["name"] for each in found] == [story.name for story in demo_scenarios()]
     return [(each["decisions"], each["observed"]) for each in found]
 
 

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from belated.cli import app
 from belated.errors import ConfigurationError, StateError
-from belated.service.api.views import experiment_view
+from belated.service.api.experiments import experiment_view
 from belated.service.core import operations as op
-from belated.service.core.experiment import Experiment, restored
+from belated.service.core.experiment import Experiment, restore
 from belated.service.core.export import as_parquet, take_in
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.verify import verify
@@ -94,7 +94,7 @@ def test_an_export_is_restored_once(source: str, db: str, tmp_path: Path) -> Non
         ours, theirs = here.experiment("e"), there.experiment("e")
         assert ours is not None
         assert theirs is not None
-        assert restored(here, ours).learner.to_bytes() == restored(there, theirs).learner.to_bytes()
+        assert restore(here, ours).learner.to_bytes() == restore(there, theirs).learner.to_bytes()
 
 
 WITH_MEMORY: list[dict[str, Any] | None] = [
@@ -113,7 +113,7 @@ def twins(db: str, source: str) -> Iterator[Experiment]:
         with closing(open_journal(place)) as journal:
             stored = journal.experiment("e")
             assert stored is not None
-            yield restored(journal, stored, snapshot=snapshot)
+            yield restore(journal, stored, snapshot=snapshot)
 
 
 @pytest.mark.parametrize("policy", WITH_MEMORY, ids=str)
@@ -378,7 +378,7 @@ def test_an_arm_that_is_not_there_is_not_written_to(journal: Journal) -> None:
     stored = journal.experiment("e")
     assert stored is not None
     with pytest.raises(StateError, match="which is none"):
-        restored(journal, stored)
+        restore(journal, stored)
 
 
 def test_a_sound_experiment_beside_a_damaged_one(journal: Journal, db: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 from problems import COLOURS, problem
 
 from belated.service.api import openapi
-from belated.service.api.app import make_app
+from belated.service.app import make_app
 from belated.service.core import writer
 from belated.service.core.service import Service
 from belated.service.core.transaction import Operation

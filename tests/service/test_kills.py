@@ -48,7 +48,7 @@ def test_sigterm_under_load_finishes_commits(db: str, seconds: float) -> None:
     for client in clients:
         client.join()
     assert len(ledger) > 0
-    journal = open_journal(db, make=False)
+    journal = open_journal(db, create=False)
     found = compare(journal, ledger)
     (stored,) = journal.experiments()
     snapshot = journal.snapshot(stored.id)

@@ -11,7 +11,7 @@ from ledger import Asked, Ledger, compare
 from work import StepWriter, Work, open_small
 
 from belated.service.api.messages import ExperimentAnswer
-from belated.service.api.views import experiment_view
+from belated.service.api.experiments import experiment_view
 from belated.service.core import operations as op
 from belated.service.core.experiment import Experiment
 from belated.service.storage.events import CANCELLED, DECIDED, OBSERVED, Event

@@ -28,9 +28,9 @@ from postgres import fresh
 from steps import SECOND, Step, Verbs, in_one_transaction
 
 from belated.service.api.messages import ExperimentAnswer
-from belated.service.api.views import experiment_view
+from belated.service.api.experiments import experiment_view
 from belated.service.core import operations, timestamps, transaction, writer
-from belated.service.core.experiment import Experiment, restored
+from belated.service.core.experiment import Experiment, restore
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.core.verify import verify
 from belated.service.core.writer import Writer
@@ -104,11 +104,11 @@ class Machine(RuleBasedStateMachine):
         self.verified()
 
     def verified(self) -> None:
-        with closing(open_journal(self.db, make=False)) as journal:
+        with closing(open_journal(self.db, create=False)) as journal:
             assert [each.error for each in verify(journal)] == [None] * len(self.verbs.specs)
             for stored in journal.experiments():
-                replayed = restored(journal, stored, snapshot=False)
-                assert restored(journal, stored).same_as(replayed)
+                replayed = restore(journal, stored, snapshot=False)
+                assert restore(journal, stored).equals(replayed)
                 assert replayed.seq == journal.last(stored.id)
 
     def do(self, *steps: Step) -> None:

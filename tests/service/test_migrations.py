@@ -22,7 +22,7 @@ from belated.service.core.verify import verify
 from belated.service.storage import schema
 from belated.service.storage.database import Database
 from belated.service.storage.journal import open_journal
-from belated.service.storage.schema import make_current, version_of
+from belated.service.storage.schema import migrate, schema_version
 from belated.service.storage.sqlite import SQLite
 
 SCHEMA1 = Path(__file__).parent / "data" / "schema1.db"
@@ -120,14 +120,14 @@ def test_a_process_that_comes_second_does_not_put_the_version_back(db: str, monk
     begin = type(database).begin
 
     def slow_begin(self: Database) -> None:
-        if version_of(self) == 0:
+        if schema_version(self) == 0:
             self.execute("UPDATE belated_meta SET value = '9' WHERE name = 'schema'")
         begin(self)
 
     monkeypatch.setattr(type(database), "begin", slow_begin)
     with pytest.raises(StorageError, match="schema 9"):
-        make_current(database)
-    assert version_of(database) == 9
+        migrate(database)
+    assert schema_version(database) == 9
     database.close()
 
 
@@ -156,10 +156,10 @@ def test_an_older_schema_is_brought_up_to_date(db: str, next_version: None) -> N
         before.setattr(schema, "VERSION", schema.VERSION - 1)
         make_some(db)
     database = open_small(db)
-    make_current(database)
-    assert version_of(database) == schema.VERSION
+    migrate(database)
+    assert schema_version(database) == schema.VERSION
     assert database.execute("SELECT DISTINCT owner FROM belated_experiments") == [("nobody",)]
-    assert make_current(database) is None
+    assert migrate(database) is None
     database.close()
     journal = open_journal(db)
     assert [each.error for each in verify(journal)] == [None, None]
@@ -172,7 +172,7 @@ def test_a_copy_is_made_before_an_upgrade(tmp_path: Path, monkeypatch: pytest.Mo
     before = contents(str(path))
     later(monkeypatch, add_a_column)
     database = SQLite(str(path))
-    copy = make_current(database)
+    copy = migrate(database)
     database.close()
     assert copy is not None
     assert copy.startswith(f"{path}.schema{schema.VERSION - 1}.")
@@ -220,7 +220,7 @@ def test_a_process_that_waits_for_the_upgrade_makes_no_copy(tmp_path: Path, monk
         try:
             database = SQLite(str(path))
             barrier.wait()
-            make_current(database)
+            migrate(database)
             database.close()
         except BaseException as error:
             errors.append(error)
@@ -251,8 +251,8 @@ def test_processes_that_start_at_once_on_an_empty_database_all_come_up(db: str) 
         process.stdin.flush()
     said = [process.communicate()[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, said
-    journal = open_journal(db, make=False)
-    assert version_of(journal.database) == schema.VERSION
+    journal = open_journal(db, create=False)
+    assert schema_version(journal.database) == schema.VERSION
     journal.close()
 
 
@@ -296,12 +296,12 @@ def test_a_file_of_schema_1_is_opened_and_verified(tmp_path: Path) -> None:
     shutil.copy(SCHEMA1, path)
     assert apsw.Connection(str(path)).execute("SELECT value FROM belated_meta WHERE name = 'schema'").get == "1"
     journal = open_journal(str(path))
-    assert version_of(journal.database) == schema.VERSION
+    assert schema_version(journal.database) == schema.VERSION
     (copy,) = tmp_path.glob("*.schema1.*.backup")
     assert apsw.Connection(str(copy)).execute("SELECT value FROM belated_meta WHERE name = 'schema'").get == "1"
     found = verify(journal)
     assert [(each.name, each.events, each.error) for each in found] == [("plain", 10, None), ("silent", 15, None)]
-    decided = journal.of_decisions(["silent2"])["silent2"]
+    decided = journal.events_of_decisions(["silent2"])["silent2"]
     assert [(event.kind, event.reward) for _, event in decided] == [
         ("decided", None),
         ("imputed", 0.0),

@@ -19,7 +19,7 @@ from work import EXPERIMENTS, StepWriter
 
 from belated.errors import ApiError
 from belated.service.core import operations as op
-from belated.service.core.experiment import restored
+from belated.service.core.experiment import restore
 from belated.service.core.verify import verify
 from belated.service.storage.journal import Journal, open_journal
 
@@ -52,7 +52,7 @@ def test_several_servers_lose_no_update_and_count_nothing_twice(postgres: str) -
         assert all(client.acknowledged for client in clients)
         assert not any(client.refused for client in clients)
         seen = [ask(server.url, "GET", f"/v1/experiments/{NAME}")[1] for server in servers]
-    journal = open_journal(db, make=False)
+    journal = open_journal(db, create=False)
     found = compare(journal, ledger)
     journal.close()
     assert found.fine, str(found)
@@ -97,7 +97,7 @@ def test_an_operation_that_is_overtaken_is_done_again(postgres: str, monkeypatch
     assert result[1] == 3
     for writer in (one, other):
         writer.stop()
-    journal = open_journal(db, make=False)
+    journal = open_journal(db, create=False)
     assert [(each.events, each.error) for each in verify(journal)] == [(3, None)]
     journal.close()
 
@@ -183,7 +183,7 @@ def worked(db: str) -> None:
 def both(journal: Journal) -> list[bool]:
     """Of each experiment, whether a restart with its snapshot makes of it what a restart without makes."""
     return [
-        restored(journal, stored).same_as(restored(journal, stored, snapshot=False)) for stored in journal.experiments()
+        restore(journal, stored).equals(restore(journal, stored, snapshot=False)) for stored in journal.experiments()
     ]
 
 
@@ -194,7 +194,7 @@ def test_a_restart_with_snapshots_is_one_without(db: str) -> None:
         kept = journal.snapshot(stored.id)
         assert kept is not None
         assert 0 < kept[0] < journal.last(stored.id)
-        assert restored(journal, stored).saved == kept[0], "the snapshot was not used"
+        assert restore(journal, stored).saved == kept[0], "the snapshot was not used"
     assert both(journal) == [True, True]
     journal.close()
 
@@ -213,9 +213,9 @@ def test_a_damaged_snapshot_is_ignored(db: str) -> None:
         assert kept is not None
         for name, data in damages(kept[1]).items():
             journal.database.execute("UPDATE belated_snapshots SET data = ? WHERE experiment = ?", (data, stored.id))
-            found = restored(journal, stored)
+            found = restore(journal, stored)
             assert found.saved == 0, f"a snapshot with {name} changed was used"
-            assert found.same_as(restored(journal, stored, snapshot=False))
+            assert found.equals(restore(journal, stored, snapshot=False))
     assert all(each.error is not None for each in verify(journal)), "verify tells of damaged snapshots"
     journal.close()
 
@@ -234,7 +234,7 @@ def test_another_experiment_s_snapshot_is_ignored(db: str) -> None:
     journal.database.execute(
         "UPDATE belated_snapshots SET data = ?, seq = ? WHERE experiment = ?", (foreign[1], foreign[0], one.id)
     )
-    found = restored(journal, one)
+    found = restore(journal, one)
     assert (found.saved, found.seq) == (0, 2)
     journal.close()
 
@@ -248,7 +248,7 @@ def test_a_snapshot_of_other_code_is_ignored_and_replaced(db: str, monkeypatch: 
         assert writer.together([op.decision("plain1")])[0][1] is None
         writer.stop()  # its snapshot is of all events
     journal = open_journal(db)
-    assert [restored(journal, stored).saved for stored in journal.experiments()] == [0, 0]
+    assert [restore(journal, stored).saved for stored in journal.experiments()] == [0, 0]
     assert both(journal) == [True, True]
     assert [each.error for each in verify(journal)] == [None, None]
     journal.close()
@@ -260,7 +260,7 @@ def test_a_snapshot_of_other_code_is_ignored_and_replaced(db: str, monkeypatch: 
     journal = open_journal(db)
     stored = journal.experiment("plain")
     assert stored is not None
-    assert restored(journal, stored).saved == journal.last(stored.id)
+    assert restore(journal, stored).saved == journal.last(stored.id)
     journal.close()
 
 

@@ -126,8 +126,8 @@ def test_a_database_that_cannot_be_written_is_verified(open_folder: Path) -> Non
         verify(journal)  # what is imported and compiled for it is there then
     with read_only(open_folder):
         with pytest.raises(StorageError):
-            open_journal(db, make=False)
-        with closing(open_journal(db, make=False, read_only=True)) as journal:
+            open_journal(db, create=False)
+        with closing(open_journal(db, create=False, read_only=True)) as journal:
             found = verify(journal)
             with pytest.raises(StorageError, match="readonly"):
                 journal.touch(1)
@@ -145,8 +145,8 @@ def test_what_is_only_in_the_log_is_not_passed_over(open_folder: Path) -> None:
         for path in (db, Path(f"{db}-wal")):
             (copy / path.name).write_bytes(path.read_bytes())
     with read_only(copy), pytest.raises(StorageError, match=r"newest events are still in .*bandits\.db-wal"):
-        open_journal(str(copy / db.name), make=False, read_only=True)
-    with closing(open_journal(str(copy / db.name), make=False, read_only=True)) as journal:
+        open_journal(str(copy / db.name), create=False, read_only=True)
+    with closing(open_journal(str(copy / db.name), create=False, read_only=True)) as journal:
         assert [each.error for each in verify(journal)] == [None]
 
 

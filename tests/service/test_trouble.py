@@ -155,7 +155,7 @@ def test_verify_beside_a_server_at_work(db: str) -> None:
         thread = threading.Thread(target=write)
         thread.start()
         try:
-            with closing(open_journal(db, make=False)) as journal:
+            with closing(open_journal(db, create=False)) as journal:
                 seen = verify(journal)
                 while len(seen) < 5 or (seen[-1].events == seen[0].events and len(seen) < 500):
                     seen += verify(journal)
@@ -179,14 +179,14 @@ def test_verify_sees_a_silence_that_was_passed_over(db: str) -> None:
 
 
 def _pass_over(journal: Journal) -> None:
-    from belated.service.core.experiment import restored
+    from belated.service.core.experiment import restore
 
     stored = journal.experiment("colours")
     assert stored is not None
-    experiment = restored(journal, stored)
+    experiment = restore(journal, stored)
     experiment.swept = 2**60
     with journal.database.transaction():
-        journal.keep_snapshot(stored.id, experiment.seq, experiment.save())
+        journal.save_snapshot(stored.id, experiment.seq, experiment.save())
 
 
 # ---- what a page from elsewhere sends ----
@@ -240,7 +240,7 @@ def test_a_clean_end_leaves_one_file(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["bandits.db"]
     copy = tmp_path / "copy.db"
     copy.write_bytes(path.read_bytes())
-    with closing(open_journal(str(copy), make=False)) as journal:
+    with closing(open_journal(str(copy), create=False)) as journal:
         assert [(each.events, each.error) for each in verify(journal)] == [(7, None)]
 
 

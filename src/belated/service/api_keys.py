@@ -9,9 +9,8 @@ import secrets
 from itertools import count
 
 from belated.errors import InvalidParameter
-from belated.service import problems
+from belated.service import problems, timestamps
 from belated.service.storage.journal import Journal
-from belated.service.timestamps import now
 
 ROLES = ("reader", "writer", "admin")
 """Each includes the permissions of those before it."""
@@ -26,7 +25,7 @@ def make_key(journal: Journal, role: str, name: str) -> str:
         if any(name == other and revoked is None for _, other, _, _, revoked in journal.all_keys()):
             raise InvalidParameter(f"there is already a key {name!r}; choose another name, or revoke it first.")
         key = f"bel_{secrets.token_urlsafe(32)}"
-        journal.add_key(hash_key(key), name, role, now())
+        journal.add_key(hash_key(key), name, role, timestamps.now())
     return key
 
 
@@ -47,7 +46,7 @@ def revoke_key(journal: Journal, name: str) -> None:
     with journal.database.transaction():
         if not any(name == other and revoked is None for _, other, _, _, revoked in journal.all_keys()):
             raise InvalidParameter(f"there is no active key {name!r}; list them with belated keys list.")
-        journal.revoke_key(name, now())
+        journal.revoke_key(name, timestamps.now())
 
 
 def hash_key(key: str) -> str:

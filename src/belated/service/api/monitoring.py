@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from belated.service import problems
+from belated.service import problems, timestamps
 from belated.service.api.messages import CurveAnswer, DelaysAnswer, StateAnswer
 from belated.service.api.request_parsing import experiment_name, service_of
 from belated.service.api.responses import encode, json_response
@@ -23,7 +23,7 @@ from belated.service.api.route import EXPERIMENT, EXPERIMENT_PATH, QueryParamete
 from belated.service.core.export import event_line, write_parquet
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.storage.journal import Journal
-from belated.service.timestamps import isoformat, now
+from belated.service.timestamps import isoformat
 
 CHUNK = 250
 """Events in memory at a time."""
@@ -128,7 +128,7 @@ def delay_curves(journal: Journal, name: str, arms: list[str]) -> DelaysAnswer:
     stored = journal.experiment(name)
     if stored is None:
         raise problems.unknown_experiment(name)
-    time = now()
+    time = timestamps.now()
     waited: list[list[float]] = [[] for _ in arms]
     observed: list[list[bool]] = [[] for _ in arms]
     decisions = journal.recent_delays(stored.id, MAX_CURVE_DECISIONS)

@@ -7,7 +7,7 @@ from typing import Any
 import uuid_utils
 
 from belated.errors import ApiError
-from belated.service import problems
+from belated.service import problems, timestamps
 from belated.service.core.experiment import PENDING, DecisionState, Experiment
 from belated.service.core.spec import LONGEST_ARM, MOST_ARMS, Spec, read_spec
 from belated.service.core.transaction import Operation, Transaction
@@ -23,7 +23,6 @@ from belated.service.storage.events import (
     Event,
     encode_extras,
 )
-from belated.service.timestamps import now
 
 IMPUTE_BATCH = 500
 """Rewards imputed in one transaction."""
@@ -90,7 +89,7 @@ def _id_in_use(id: str) -> ApiError:
 def _decide(tx: Transaction, experiment: Experiment, id: str, extra: str | None) -> tuple[Experiment, DecisionState]:
     number, arm, rank = experiment.decide()
     silence = experiment.spec.silence
-    deadline = now() + round(silence.after * 1e6) if silence is not None else None  # by the current clock
+    deadline = timestamps.now() + round(silence.after * 1e6) if silence is not None else None  # by the current clock
     event = tx.write(
         experiment, DECIDED, applied=True, id=id, number=number, arm=arm, rank=rank, deadline=deadline, extra=extra
     )
@@ -174,7 +173,7 @@ def impute(name: str) -> Operation:
         silence = experiment.spec.silence
         if silence is None:
             return 0
-        due, swept = tx.due(experiment, now(), IMPUTE_BATCH)
+        due, swept = tx.due(experiment, timestamps.now(), IMPUTE_BATCH)
         for event in due:
             _write(tx, experiment, event, IMPUTED, reward=silence.reward)
         experiment.swept = max(swept, experiment.swept)

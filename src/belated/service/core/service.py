@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
+from belated.service import timestamps
 from belated.service.api_keys import Keyring
 from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
 from belated.service.metrics import Metrics
 from belated.service.storage.journal import Journal
-from belated.service.timestamps import now
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class Service:
         for number, name in experiments:
             last = journal.last(number)
             pending = journal.pending(number, self._all_observed_until.get(number, 0), 1)
-            ages[name] = max(now() - pending[0].at, 0) / 1e6 if pending else 0.0
+            ages[name] = max(timestamps.now() - pending[0].at, 0) / 1e6 if pending else 0.0
             self._all_observed_until[number] = pending[0].seq - 1 if pending else last
         return ages
 

@@ -10,12 +10,11 @@ import msgspec
 import structlog
 
 from belated.errors import ApiError, StorageError
-from belated.service import problems
+from belated.service import problems, timestamps
 from belated.service.core.experiment import DecisionState, Experiment, decision_state, restore
 from belated.service.core.spec import read_spec
 from belated.service.storage.events import Event
 from belated.service.storage.journal import Journal, StoredExperiment
-from belated.service.timestamps import now
 
 log = structlog.get_logger()
 
@@ -130,7 +129,7 @@ class Transaction:
     def create(self, name: str, spec: str) -> Experiment:
         """Create an experiment."""
         self.touched.add(name)
-        experiment = Experiment(self._journal.create(name, spec, now()))
+        experiment = Experiment(self._journal.create(name, spec, timestamps.now()))
         self._experiments.by_name[name] = experiment
         self._current.add(name)
         return experiment
@@ -151,7 +150,7 @@ class Transaction:
 
     def touch(self) -> None:
         """Write something meaningless, to see whether storage accepts writes."""
-        self._journal.touch(now())
+        self._journal.touch(timestamps.now())
 
     def due(self, experiment: Experiment, time: int, limit: int) -> tuple[list[Event], int]:
         """(pending decisions with a deadline up to ``time``, the time up to which the list is complete). Decisions of
@@ -168,7 +167,7 @@ class Transaction:
         self, experiment: Experiment, kind: str, *, applied: bool = False, at: int | None = None, **fields: Any
     ) -> Event:
         """Append an event, now or ``at`` a time; ``applied`` if the learner already knows it."""
-        event = Event(experiment.seq + 1, kind, max(now(), experiment.at) if at is None else at, **fields)
+        event = Event(experiment.seq + 1, kind, max(timestamps.now(), experiment.at) if at is None else at, **fields)
         if applied:
             experiment.record(event)
         else:

@@ -2,43 +2,13 @@
 
 from __future__ import annotations
 
+from belated.formatting import compact, duration, grouped, shorten
+
+__all__ = ["clock_time", "compact", "distinguishable", "duration", "figure", "grouped", "prefix", "share", "truncate"]
+
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
-UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (1.0, "s"), (0.001, "ms"))
 LONGEST = 40
 """Characters of a name where space is limited."""
-
-
-def grouped(number: int) -> str:
-    """An integer with thousands separators.
-
-    >>> grouped(1234567)
-    '1,234,567'
-    """
-    return f"{number:,}"
-
-
-def short(number: int) -> str:
-    """A count where space is limited.
-
-    >>> short(950), short(12_345), short(3_400_000)
-    ('950', '12.3k', '3.4M')
-    """
-    if number < 1_000:
-        return str(number)
-    return f"{number / 1e3:.3g}k" if number < 999_500 else f"{number / 1e6:.3g}M"
-
-
-def duration(seconds: float) -> str:
-    """Seconds in a suitable unit.
-
-    >>> duration(0.25), duration(90), duration(7200), duration(0)
-    ('250 ms', '1.5 min', '2 h', '0 s')
-    """
-    for unit, name in UNITS:
-        if seconds >= unit:
-            value = seconds / unit
-            return f"{value:,.0f} {name}" if value >= 100 else f"{value:.3g} {name}"
-    return "0 s"
 
 
 def share(part: float) -> str:
@@ -83,7 +53,7 @@ def truncate(name: str, longest: int = LONGEST) -> str:
     >>> truncate("a" * 50, 5)
     'aaaa…'
     """
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+    return shorten(name, longest, "…")
 
 
 def clock_time(text: str) -> str:

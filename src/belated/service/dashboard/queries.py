@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from belated.errors import StorageError
 from belated.live.learner import ArmCounts, Learner
-from belated.service import problems
+from belated.service import problems, timestamps
 from belated.service.api.experiments import experiment_view, experiments_view
 from belated.service.api.messages import ExperimentAnswer, ExperimentsAnswer
 from belated.service.api.monitoring import delay_curves
@@ -27,7 +27,7 @@ from belated.service.dashboard.counters import Counters, brackets, pending_ages,
 from belated.service.dashboard.formatting import distinguishable, grouped, truncate
 from belated.service.dashboard.schemas import Elimination, Feedback, Page
 from belated.service.storage.journal import Journal
-from belated.service.timestamps import isoformat, now
+from belated.service.timestamps import isoformat
 
 log = structlog.get_logger()
 
@@ -209,7 +209,7 @@ class Queries:
                 traffic=traffic(watched.counters, experiment.arms),
                 brackets=brackets(experiment.arms),
                 eliminated=list(watched.eliminated),
-                pending_by_age=pending_ages(journal, watched.counters, now()),
+                pending_by_age=pending_ages(journal, watched.counters, timestamps.now()),
                 delays=delays,
                 events=[
                     event_line(event, names)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from belated.errors import ConfigurationError
+from belated.service import timestamps
 from belated.service.core.spec import checked_spec
 from belated.service.core.transaction import ExperimentCache, Transaction
 from belated.service.demo.scenarios import MEAN_PAUSE, Visitors, demo_scenarios
 from belated.service.storage.database import without_password
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
 from belated.service.storage.journal import Journal, open_journal
-from belated.service.timestamps import now
 
 HOURS = 8.0
 """Length of the history."""
@@ -37,7 +37,7 @@ def write_history(db: str, seed: int, hours: float = HOURS) -> None:
         for index, scenario in enumerate(demo_scenarios()):
             if journal.experiment(scenario.name) is None:
                 rng = np.random.default_rng([seed, index])
-                _simulate(journal, Visitors(scenario, seed), now(), hours, rng, seed)
+                _simulate(journal, Visitors(scenario, seed), timestamps.now(), hours, rng, seed)
     finally:
         journal.close()
 

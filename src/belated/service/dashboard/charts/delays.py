@@ -21,7 +21,7 @@ from belated.service.dashboard.charts.base import (
     percent,
     stretched,
 )
-from belated.service.dashboard.formatting import duration, grouped, share, short, truncate
+from belated.service.dashboard.formatting import compact, duration, grouped, share, truncate
 from belated.service.dashboard.schemas import Ages
 
 HEIGHT, TOP, BOTTOM = 280.0, 12.0, 30.0
@@ -124,8 +124,8 @@ def ages_chart(ages: Ages) -> Markup:
     for level in range(round(top / step) + 1):
         count = level * step
         parts.append(element("line", class_="grid", x1=0, x2="100%", y1=y(count), y2=y(count)))
-        parts.append(element("text", short(round(count)), class_="tick", x=-8, y=y(count) + 4, text_anchor="end"))
-    values = [(at, short(count)) for (at, _), count in zip(labels, pending, strict=True)]
+        parts.append(element("text", compact(round(count)), class_="tick", x=-8, y=y(count) + 4, text_anchor="end"))
+    values = [(at, compact(count)) for (at, _), count in zip(labels, pending, strict=True)]
     columns = zip(labels, label_classes(labels), values, label_classes(values, gap=2.0), strict=True)
     for index, ((at, label), label_class, (_, value), value_class) in enumerate(columns):
         count = pending[index]
