@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from belated.policies._base.defaults import USUAL
+from belated.policies._base.defaults import DEFAULT_POLICY
 from belated.service.core.spec import ID, LONGEST_ARM, LONGEST_ID, LONGEST_SILENCE, MOST_ARMS, NAME
 
 MAX_ITEMS = 1_000
@@ -71,9 +71,9 @@ class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
             description="Unique names of the arms. Responses list arms in this order.",
         ),
     ]
-    policy: Annotated[dict[str, Any] | None, Meta(description=f"{_POLICY} Default: {USUAL} The response shows it.")] = (
-        None
-    )
+    policy: Annotated[
+        dict[str, Any] | None, Meta(description=f"{_POLICY} Default: {DEFAULT_POLICY} The response shows it.")
+    ] = None
     seed: Annotated[Number, Meta(description=_SEED)] = 0
     silence: Annotated[
         SilenceRequest | None,

@@ -17,8 +17,6 @@ from starlette.routing import Route
 
 from belated._version import __version__
 from belated.errors import ApiError
-from belated.policies._base.confidence import BracketPolicy
-from belated.policies._base.prefix import PrefixPolicy
 from belated.service import problems
 from belated.service.api.messages import ArmAnswer
 from belated.service.api.responses import json_response, problem_response
@@ -117,7 +115,6 @@ class Pages:
             page=page,
             order=_table_order(page.experiment.arms),
             eliminates=policy.shape().eliminates,
-            brackets_pending=isinstance(policy, BracketPolicy | PrefixPolicy),
         )
 
     async def _html(self, template: str, request: Request, **values: Any) -> Response:
