@@ -18,7 +18,7 @@ from task import HERE, TASK
 
 GPU = HERE / "gpu.json"
 REGRET_RUNS = 400
-C_CANNOT = "Bernoulli rewards and one fixed delay only; one policy a build"
+C_CANNOT = "Bernoulli rewards and one fixed delay only; one policy per build"
 
 
 def machine() -> dict[str, str]:
@@ -89,7 +89,7 @@ class Findings(NamedTuple):
     """All that was measured."""
 
     rows: list[Row]
-    programs: list[dict[str, Any]]  # the table of programs: ours, C, peers
+    programs: list[dict[str, Any]]  # the table of programs: belated, C, peers
     costs: dict[str, list[tuple[int, float]]]  # ns per round by "arms" and by "horizon"
 
 
@@ -155,61 +155,58 @@ INTRODUCTION = """\
 
 Written by `{command}`; the numbers are also in `benchmarks/results.json`.
 
-The task: UCB with c = 1 on K = {arms} Bernoulli arms with means evenly spaced over 0.25..0.75, shuffled,
-T = {horizon:,}, every feedback {delay} rounds late. Programs that are compared take turns in one
-run of the benchmark, and the minimum of their times counts: CPU time on one pinned core, but wall
-clock for two workers and for fresh processes. Ratios carry over to other machines better than
-times.
+The task is UCB with c = 1 on K = {arms} Bernoulli arms with means evenly spaced over 0.25..0.75, shuffled, T = {horizon:,},
+and a delay of {delay} rounds. Programs that are compared take turns in one run of the benchmark, and the minimum of their
+times counts: CPU time on one pinned core, but wall-clock time for two workers and for fresh processes. Ratios carry over to
+other machines better than times do.
 """
 
 LAWS_NOTE = """\
-The limit on delay laws is one against `Fixed(200)`, which has a faster way of its own since all its answers are equally
-late: the ring. The note of each row says how it stands against fixed delays that are not the same for all arms, and
-are played as all other laws are. Under three of the laws the C program was written as well, with a wheel in place of
-the ring: its own ratios to a fixed delay are in the notes. Where failures are heard of at once and successes late,
-the leader changes every ninth to fourteenth round, and each change is one that no processor foresees.
+The limit on delay laws is relative to `Fixed(200)`, which has a faster path because all feedback is equally late: the ring
+buffer. The note of each row gives the ratio to fixed delays that differ between arms, which take the same path as all other
+laws. For three of the laws there is also a C program, with a timing wheel instead of the ring buffer; its own ratios to a
+fixed delay are in the notes. When failures arrive immediately and successes late, the leader changes every ninth to
+fourteenth round, and each change is a branch that no processor predicts.
 """
 
 GPU_NOTE = """\
-Rounds really played are counted: an elimination's run ends where one arm is left. Through `simulate` the curves, counts
-and moments of all runs are on the host and summed up when the clock stops; the kernel alone has written them to the
-device's memory.
+Only simulated rounds count: the run of an elimination policy ends when one arm is left. Through `simulate`, the curves,
+counts and moments of all runs are on the host and summed when the clock stops; the kernel only writes them to device memory.
 """
 
 LANES_NOTE = """\
-The C program in lanes (`benchmarks/c/lanes.c`) plays eight runs side by side, their state in [arm][lane]: one AVX-512
-register of eight doubles (`avx512 lanes`), two of AVX2, or plain loops. `simulate` plays one run at a time and is as
-fast: it keeps each index until an answer comes and remembers the leader, where lanes must look at all arms in every
-round; its rewards are drawn ahead, 64 pulls of an arm at a time, and that loop is what LLVM turns into vector code. The
-engine's own form in lanes was tried (`benchmarks/trial_lanes.py`, measured above): LLVM vectorises it only where small
-arrays are on the stack, so that it knows that nothing overlaps, and the argmax is written in vector instructions; it is
-slower than one run at a time, and knows index policies alone.
+The C program in lanes (`benchmarks/c/lanes.c`) plays eight runs side by side, with their state in [arm][lane] order: one
+AVX-512 register of eight doubles (`avx512 lanes`), two of AVX2, or plain loops. `simulate` plays one run at a time and is
+as fast: it caches each index until feedback arrives and remembers the leader, whereas lanes must look at all arms in every
+round; it draws rewards ahead, 64 pulls of an arm at a time, and LLVM vectorises that loop. Lanes were also tried inside the
+engine (`benchmarks/trial_lanes.py`, measured above): LLVM vectorises them only if small arrays are on the stack, so that it
+knows that nothing overlaps, and if the argmax is written in vector instructions. The result is slower than one run at a
+time, and works for index policies only.
 
-The twins (`benchmarks/c/twins.c`) play one run at a time, each policy in a build of its own: one counter an answer,
-bounds once a sweep, a tree of integer keys where the leader changes in every round, Thompson's Gammas eight at a time.
+The twins (`benchmarks/c/twins.c`) play one run at a time, with a separate build for each policy: one counter update per
+feedback, bounds once per sweep, a tree of integer keys where the leader changes in every round, and Thompson sampling's
+Gamma draws eight at a time.
 """
 
 C_NOTE = """\
-The C program (`benchmarks/c/ucb.c`) plays one run at a time, keeps each arm's index until its
-feedback arrives, holds the feedback in a ring, and notes the regret at 100 rounds as `simulate`
-does. It knows one thing: Bernoulli rewards under one fixed delay, with the number of arms fixed when
-it is compiled. `portable` is plain C that remembers the leader and scans only when the leader's index
-falls; the limit is judged against it. `avx512` is what hand-written vector code adds: the indices of
-all arms stay in three registers, and no branch depends on the data.
+The C program (`benchmarks/c/ucb.c`) plays one run at a time, caches each arm's index until its feedback arrives, holds
+pending feedback in a ring buffer, and records the regret at 100 checkpoints, as `simulate` does. It supports only Bernoulli
+rewards with one fixed delay, and the number of arms is fixed at compile time. `portable` is plain C that remembers the
+leader and scans only when the leader's index falls; the limit is relative to it. `avx512` adds hand-written vector code:
+the indices of all arms stay in three registers, and no branch depends on the data.
 """
 
 PEER_NOTE = """\
-Each peer runs in an environment of its own with pinned versions (`benchmarks/peers`). *Delays*: `native` where the
-program itself knows delays, `own queue` where the benchmark holds the feedback back for it, `none` where the row was
-played without delay. *Index*: `task` is the task's formula; `ucb1` is the peer's UCB1 as shipped (2 ln t in place of
-2c), whose regret is another one: compare it with the row "plain Python, UCB1". *Cannot*: what the program, as shipped,
-cannot do at all.
+Each peer runs in its own environment with pinned versions (`benchmarks/peers`). *Delays*: `native` if the program supports
+delays, `own queue` if the benchmark holds the feedback back for it, `none` if it was run without delay. *Index*: `task` is
+the task's formula; `ucb1` is the peer's UCB1 as shipped (2 ln t instead of 2c), which has a different regret: compare it
+with "plain Python, UCB1". *Cannot*: what the program, as shipped, cannot do.
 """
 
 SCALING_NOTE = """\
-Below, left, the table as a picture. Right: the cost of a round against the number of arms (each arm is pulled at least
-20 times) and against the horizon, set-up apart. From 65 arms on the largest index is found in a tree. Short runs draw
-fewer rewards ahead.
+Left: the table as a picture. Right: the cost of a round against the number of arms (each arm is pulled at least 20 times)
+and against the horizon, excluding set-up. From 65 arms on, the largest index is found in a tree. Short runs draw fewer
+rewards ahead.
 
 ![Nanoseconds per round of every program, and of belated against arms and horizon](images/benchmarks.png)
 """
@@ -221,8 +218,8 @@ def markdown(command: str, found: Findings) -> str:
     head = INTRODUCTION.format(command=command, arms=TASK.arms, horizon=TASK.horizon, delay=TASK.delay)
     parts = [head, "## Machine\n", facts]
     if found.programs:
-        parts += ["\n## The table\n", program_table(found.programs), "\n" + PEER_NOTE, SCALING_NOTE]
-    parts += ["\n## The contract\n", contract_table(found.rows), "\n" + C_NOTE, LANES_NOTE, LAWS_NOTE]
+        parts += ["\n## Comparison\n", program_table(found.programs), "\n" + PEER_NOTE, SCALING_NOTE]
+    parts += ["\n## Limits\n", contract_table(found.rows), "\n" + C_NOTE, LANES_NOTE, LAWS_NOTE]
     if GPU.exists():
         parts += ["## On a GPU\n", gpu_part(), "\n" + GPU_NOTE]
     return "\n".join(parts)

@@ -1,5 +1,5 @@
-"""Load: ``make load``. Durable decisions and feedback a second, what a decision costs beside a bare handler with the
-same commit, memory over a million pending decisions, and how long a restart takes. Writes ``docs/load.md``."""
+"""Load test (``make load``): durable decisions and feedback per second, the cost of a decision relative to a bare handler
+with the same commit, memory for a million pending decisions, restart time. Writes ``docs/load.md``."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ AT_A_TIME = 1_000
 
 NOTE = """\
 A decision or feedback counts when it is acknowledged, and it is acknowledged when it is on disk. The bare handler
-(`benchmarks/service/bare.py`) is a Starlette route with msgspec, on the same uvicorn: it decodes a body, writes one row
-with the same columns and index, many to a commit, and answers after the commit. The plain ASGI function does the same
-without Starlette, and so shows what the framework costs too; it has no limit. All three run by turns. Processor time is
-that of the whole process.
+(`benchmarks/service/bare.py`) is a Starlette route with msgspec on the same uvicorn: it decodes a body, writes one row
+with the same columns and index, groups many rows into a commit, and responds after the commit. The plain ASGI function
+does the same without Starlette, which shows the cost of the framework; it has no limit. All three take turns. CPU time
+is that of the whole process.
 """
 
 
@@ -147,16 +147,16 @@ def speed() -> list[Row]:
     rate, answer = statistics.median(rates), statistics.median(answers)
     ratio, beside = compared(ours, routed)
     return [
-        Row("durable decisions a second", f"{rate:,.0f}", "at least 2,000", rate >= 2000),
-        Row("99 % of them are answered within", f"{1e3 * statistics.median(tails):.0f} ms", "", True),
-        Row("durable feedbacks a second", f"{answer:,.0f}", "at least 2,000", answer >= 2000),
+        Row("durable decisions per second", f"{rate:,.0f}", "at least 2,000", rate >= 2000),
+        Row("99th percentile of the response time", f"{1e3 * statistics.median(tails):.0f} ms", "", True),
+        Row("durable feedbacks per second", f"{answer:,.0f}", "at least 2,000", answer >= 2000),
         Row(
-            "processor time of a decision, beside a bare handler with the same commit",
+            "CPU time per decision, relative to a bare handler with the same commit",
             beside,
             "at most 1.6",
             ratio <= 1.6,
         ),
-        Row("the same, beside a plain ASGI function with the same commit", compared(ours, plain)[1], "", True),
+        Row("the same, relative to a plain ASGI function with the same commit", compared(ours, plain)[1], "", True),
     ]
 
 
@@ -164,7 +164,7 @@ def compared(ours: list[float], theirs: list[float]) -> tuple[float, str]:
     """How many times as much ours are, and the same in words."""
     ratio = statistics.median(mine / other for mine, other in zip(ours, theirs, strict=True))
     mine, other = (1e6 * statistics.median(each) for each in (ours, theirs))
-    return ratio, f"{ratio:.2f} times ({mine:.0f} against {other:.0f} microseconds)"
+    return ratio, f"{ratio:.2f} times ({mine:.0f} and {other:.0f} µs)"
 
 
 def memory_and_restart() -> list[Row]:
@@ -198,12 +198,12 @@ def memory_and_restart() -> list[Row]:
     grown = sizes[-1] - sizes[0]
     return [
         Row(
-            "memory after a tenth of a million pending decisions, and after the million",
+            "memory after 100,000 and after 1,000,000 pending decisions",
             f"{sizes[0]:.0f} and {sizes[-1]:.0f} MB",
-            "flat: at most 10 % more",
+            "at most 10 % more",
             grown <= 0.1 * sizes[0],
         ),
-        Row("restart with a million decisions, to the first new one", f"{seconds:.1f} s", "under 5 s", seconds < 5.0),
+        Row("restart with a million decisions, until the first new one", f"{seconds:.1f} s", "under 5 s", seconds < 5.0),
     ]
 
 
@@ -217,10 +217,10 @@ def main() -> None:
     ]
     head = (
         f"Written by `make load`: SQLite, one server process, {CONNECTIONS} connections from another process on the "
-        f"same machine, {DECISIONS:,} decisions and as many feedbacks, {ROUNDS} times (medians), {os.cpu_count()} "
+        f"same machine, {DECISIONS:,} decisions and as many feedbacks, medians of {ROUNDS} runs, {os.cpu_count()} "
         f"cores, Python {platform.python_version()}."
     )
-    text = "\n".join(["# Load\n", head, "", *table, "", NOTE])
+    text = "\n".join(["# Load test\n", head, "", *table, "", NOTE])
     print(text)
     PAGE.write_text(text, encoding="utf-8")
     if not all(row.passed for row in rows):

@@ -128,19 +128,19 @@ def test_targets_that_are_missed_are_told_with_the_reason(script: ModuleType) ->
         return bad.get(row.name, 1.5) if label in (script.SPREAD, script.PENDING) else OTHERS
 
     page = script.which_policy_page(scores_with(ratio))
-    aimed = page.split("## What was aimed at\n")[1]
-    (table,) = tables(page, "What was aimed at")
+    targets = page.split("## Targets\n")[1]
+    (table,) = tables(page, "Targets")
     count = sum(not row.loses for row in scenarios())
     assert table[script.SPREAD][-1] == f"2 of {count}"  # 1.5 is not above 1.5, and lost-of-the-rest loses answers
     assert table[script.PREFIX][-1] == f"{count} of {count}"
     assert table[script.PENDING][-1] == f"3 of {sum(not row.depends for row in scenarios())}"
-    silence = aimed.split(script.SILENCE)[1].split("\n\n")[1].splitlines()
+    silence = targets.split(script.SILENCE)[1].split("\n\n")[1].splitlines()
     assert f"- {script.SPREAD}: best-late-2000 1.60" in silence
     assert f"- {script.PENDING}: best-late-2000 1.60" in silence
-    mirrored = aimed.split(script.MIRRORED_LUCK)[1].split("\n\n")[1].splitlines()
+    mirrored = targets.split(script.MIRRORED_LUCK)[1].split("\n\n")[1].splitlines()
     assert mirrored == [f"- {script.PENDING}: lost-of-the-rest 9.00"]
-    assert f"It has above {script.WORST}: fixed-0 {OTHERS:.2f}, " in aimed
-    quick = aimed.split(script.QUICK)[1].split("\n\n")[1].splitlines()
+    assert f"above {script.WORST}: fixed-0 {OTHERS:.2f}, " in targets
+    quick = targets.split(script.QUICK)[1].split("\n\n")[1].splitlines()
     assert f"- {script.SPREAD}: half-at-once 2.50" in quick
 
 
@@ -158,4 +158,4 @@ def test_figure_4_compares_the_two_eliminations(script: ModuleType) -> None:
         return {script.ELIMINATION: 2.0, "OPSE": 13.0}.get(label, OTHERS)
 
     page = script.which_policy_page(scores_with(ratio))
-    assert "(bias-5000): Prefix-SE 20, OPSE 130, 6.5 times as much; at least 4 was aimed at." in page
+    assert "(bias-5000), Prefix-SE has a regret of 20 and OPSE of 130, 6.5 times as much" in page
