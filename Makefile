@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help paper claims test test-cuda browser database lint bench arena load torture docs pictures clean
+.PHONY: help paper claims test test-slow coverage test-cuda browser database lint bench arena load torture docs pictures clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,8 +25,16 @@ claims: $(READY) ## the same and what goes beyond the paper; writes docs/claims.
 	cp out/claims/report/claims.md docs/claims.md
 	cp out/claims/report/figures/figure1.png out/claims/report/figures/robustness-biased.png docs/images
 
-test: $(READY) browser database ## all tests: unit, contract, architecture, and every example of the documentation
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+test: $(READY) browser database ## the tests, except those marked slow: unit, contract, architecture, examples of the docs
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not slow'
+
+test-slow: $(READY) browser database ## the slow tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m slow
+
+coverage: $(READY) ## line coverage of the fast tests, without compiling: the JIT hides what it runs
+	$(BIN)/python -m pip install -qq --disable-pip-version-check 'coverage>=7.6'
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m 'not slow and not compiled'
+	$(BIN)/python -m coverage report
 
 test-cuda: $(READY) ## the GPU against the CPU, to the bit; fails where there is no GPU
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test,cuda]'

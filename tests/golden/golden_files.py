@@ -1,0 +1,97 @@
+"""What the command line makes of files: numbers of what it writes, as plain data."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from golden_serving import belated
+from record import FIELDS, digest
+
+from belated import Result
+
+HERE = Path(__file__).parent
+TOML = HERE / "toml"
+QUESTION = TOML / "question.toml"
+SIMULATED = ("everything", "family")
+SWEPT = ("gaps", "confidences", "horizons")
+ARENA = ("--rows", "fixed-500,bias-*", "--policies", "UCB,SE,PrefixUCB,PendingUCB", "--runs", "3", "--seed", "5")
+
+
+def numbers(result: Result) -> dict[str, Any]:
+    """What is recorded of a result: a digest of each field, for each policy."""
+    digests = [
+        " ".join(digest(*(getattr(result, field)[place] for field in fields)) for fields in FIELDS.values())
+        for place in range(len(result.labels))
+    ]
+    return {"labels": result.labels, "rounds": result.rounds.tolist(), "runs": result.runs, "digests": digests}
+
+
+def simulated(name: str, out: Path) -> dict[str, Any]:
+    """``belated simulate`` of a file, into a folder."""
+    belated("simulate", str(TOML / f"{name}.toml"), "--out", str(out), "--quiet")
+    return numbers(Result.load(out / "result.npz"))
+
+
+def swept(name: str, out: Path) -> dict[str, Any]:
+    """``belated sweep`` of a file, into a folder: each result by the name of its file."""
+    belated("sweep", str(TOML / f"{name}.toml"), "--out", str(out), "--quiet")
+    return {path.name: numbers(Result.load(path)) for path in sorted((out / "results").glob("*.npz"))}
+
+
+def reproduced(out: Path) -> list[Any]:
+    """``belated reproduce`` of the question, into a folder: what became of the claims."""
+    belated("reproduce", str(QUESTION), "--out", str(out), "--quiet")
+    return judged(out)
+
+
+def judged(out: Path) -> list[Any]:
+    """Of each claim of a report: its sentence, what became of it, and the numbers behind it."""
+    report = json.loads((out / "report" / "claims.json").read_text(encoding="utf-8"))
+    return [
+        [claim["sentence"], claim["status"], [_numbers_of(case) for case in claim["cases"]]]
+        for experiment in report["experiments"]
+        for claim in experiment["claims"]
+    ]
+
+
+def _numbers_of(case: dict[str, Any]) -> list[Any]:
+    findings = [[each["value"], each["interval"], each["allowed"]] for each in case["findings"]]
+    return [case["status"], case["runs"], findings]
+
+
+def arena(out: Path) -> dict[str, Any]:
+    """``belated arena`` with some rows and policies: the scores, without reasons in words."""
+    belated("arena", *ARENA, "--out", str(out), "--quiet")
+    scores = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    rows = [{key: row[key] for key in ("name", "horizon", "spec")} for row in scores["rows"]]
+    return {"labels": scores["labels"], "rows": rows, "ratios.csv": table_of(out / "ratios.csv")}
+
+
+def table_of(path: Path) -> list[list[Any]]:
+    """A table of values separated by commas; numbers as numbers."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [[_number(cell) for cell in row] for row in csv.reader(file)]
+
+
+def _number(cell: str) -> float | str:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def close(one: Any, other: Any) -> bool:
+    """Whether plain data is the same, but for the last bits of numbers: means and quantiles are numpy's and scipy's,
+    whose versions may differ there."""
+    if isinstance(one, float) and isinstance(other, int | float) and not isinstance(other, bool):
+        return math.isclose(one, other, rel_tol=1e-9) or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
+    if isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str):
+        return len(one) == len(other) and all(map(close, one, other))
+    return bool(one == other)
