@@ -7,15 +7,23 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-import reference
-from belated.kernel.rng import to_unit, word
-from belated.policies import UCB, OptimisticPessimisticElimination
-from belated.policies._base import interface
-from belated.policies._base.confidence import ConfidencePolicy, observed_mean
-from belated.policies._base.index import IndexPolicy
-from belated.policies._base.interface import radius
-from belated.policies._base.policy import Policy, policy
-from belated.policies._base.state import Arm, State, view
+from belated.policies import (
+    UCB,
+    Arm,
+    ConfidencePolicy,
+    IndexPolicy,
+    OptimisticPessimisticElimination,
+    Policy,
+    State,
+    interface,
+    observed_mean,
+    policy,
+    radius,
+    to_unit,
+    view,
+    word,
+)
+from support.plain_simulator import History, by_index
 
 AGES, RANKS, LAST, ROUNDS = range(4)
 PRIME = 65521
@@ -114,14 +122,23 @@ class Ordered(Policy):
         return 1.0
 
 
-def ordered(known: reference.Known) -> Iterator[int]:
+def ordered(history: History) -> Iterator[int]:
     """The same, for the plain simulator."""
     checksum = read = 0
     while True:
-        for arm, rank, pulled_at, now, _ in known.log[read:]:
+        for arm, rank, pulled_at, now, _ in history.log[read:]:
             checksum = (checksum * 31 + arm + 7 * rank + 11 * pulled_at + 13 * now) % PRIME
-        read = len(known.log)
-        yield (checksum + known.now) % known.arms
+        read = len(history.log)
+        yield (checksum + history.now) % history.arms
+
+
+def pulls_index(history: History, arm: int) -> float:
+    """The index of PullsUCB, for the plain simulator."""
+    return history.S[arm] / max(history.n[arm], 1) + history.radius(history.m[arm])
+
+
+Ordered.rule = ordered  # type: ignore[attr-defined]
+PullsUCB.rule = by_index(pulls_index)  # type: ignore[attr-defined]
 
 
 class Watched(NamedTuple):

@@ -9,7 +9,6 @@ import scipy.stats
 from hypothesis import settings
 from hypothesis import strategies as st
 
-import belated.policies  # noqa: F401  (fills POLICIES)
 from belated import Problem
 from belated.delays import (
     ByReward,
@@ -26,8 +25,9 @@ from belated.delays import (
     Poisson,
 )
 from belated.delays import Uniform as UniformDelay
-from belated.policies._base.policy import POLICIES, Policy
+from belated.policies import POLICIES, Policy
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, RewardLaw, Uniform
+from belated.validation import Parameter, fields_of
 
 
 def examples(count: int) -> settings:
@@ -154,21 +154,38 @@ def problems(draw: Any, arms: st.SearchStrategy[int] | None = None) -> Problem:
     return Problem([laws[place] for place in order], [late[place] for place in order])
 
 
-CONFIDENCE = st.sampled_from([1 / 64, 0.001, 1e-6, 1 / 16, 0.1, 0.3, 1.0, None])
+PARAMETERS: dict[str, st.SearchStrategy[Any]] = {
+    "confidence": st.sampled_from([1 / 64, 0.001, 1e-6, 1 / 16, 0.1, 0.3, 1.0, None]),
+    "horizon": st.sampled_from([None, None, 2, 50]),
+    "delta": st.just(0.05),
+    "alpha": st.sampled_from([0.2, 0.5, 1.0]),
+    "constant": st.sampled_from([0.01, 0.5, 2.0]),
+    "successes": st.sampled_from([0.05, 0.5, 1.0, 3.0]),
+    "failures": st.sampled_from([0.05, 0.5, 1.0, 3.0]),
+    "patience": st.sampled_from([None, None, 1, 4, 30.5]),
+}
+"""Values of parameters by name, chosen so that games differ; others are drawn from their domain."""
+
+
+def values_of(parameter: Parameter) -> st.SearchStrategy[Any]:
+    """Values of a parameter of a policy."""
+    if parameter.name in PARAMETERS:
+        return PARAMETERS[parameter.name]
+    if isinstance(parameter.default, bool):
+        return st.booleans()
+    domain = parameter.domain
+    assert domain is not None, parameter
+    low, high = max(domain.low, -1e6), min(domain.high, 1e6)
+    numbers: st.SearchStrategy[Any] = (
+        st.integers(int(low), int(high))
+        if domain.whole
+        else st.floats(low, high, exclude_min=domain.open_low, exclude_max=domain.open_high)
+    )
+    return st.none() | numbers if domain.optional else numbers
 
 
 @st.composite
 def policies(draw: Any, name: str) -> Policy:
     """A registered policy with parameters of all kinds."""
-    make: Any = POLICIES[name]
-    if name == "PatientBandits":
-        return make(alpha=draw(st.sampled_from([0.2, 0.5, 1.0])), constant=draw(st.sampled_from([0.01, 0.5, 2.0])))
-    if name == "ThompsonSampling":
-        shape = st.sampled_from([0.05, 0.5, 1.0, 3.0])
-        return make(successes=draw(shape), failures=draw(shape))
-    more: dict[str, Any] = {}
-    if name == "PrefixUCB":
-        more["spread"] = draw(st.booleans())
-    if name == "PendingUCB":
-        more["patience"] = draw(st.sampled_from([None, None, 1, 4, 30.5]))
-    return make(confidence=draw(CONFIDENCE), horizon=draw(st.sampled_from([None, None, 2, 50])), **more)
+    cls: Any = POLICIES[name]
+    return cls(**{parameter.name: draw(values_of(parameter)) for parameter in fields_of(cls)})

@@ -25,7 +25,7 @@ from belated.rewards import Bernoulli, Beta
 from same import assert_same_bits
 from strategies import delays_for, examples
 from support.laws import DELAY_CASES
-from test_parity import assert_agree
+from support.parity import assert_agree
 from ways import only_the_wheel, watched
 
 POLICY = [UCB(confidence=0.3), UCB(confidence=1.0), UCB()]

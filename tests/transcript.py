@@ -9,47 +9,19 @@ import json
 import sys
 from typing import Any
 
-import numpy as np
-
 from belated import Bandit, Problem, simulate
 from belated.delays import ByReward, Empirical, Fixed, FromScipy, Geometric, LogNormal, Mixture, Never, Pareto, Poisson
 from belated.engine.environment import Environment
-from belated.policies import (
-    UCB,
-    OptimisticPessimisticElimination,
-    OptimisticUCB,
-    PatientBandits,
-    PendingUCB,
-    PhasedElimination,
-    PrefixElimination,
-    PrefixUCB,
-    SuccessiveElimination,
-    ThompsonSampling,
-    UniformChoice,
-)
-from belated.policies._base.policy import POLICIES, Policy
+from belated.policies import Policy
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
+from support.policies import every_variant
+from support.problems import choices_of
 
 HORIZON = 160
 SEED = 2**65 + 12
 COUNTS = ("pulls", "observed", "in_flight", "lost", "eliminated_at")
 
-PLAYERS: list[Policy] = [
-    UCB(confidence=0.2),
-    UCB(),
-    OptimisticUCB(confidence=0.05),
-    PatientBandits(alpha=0.3),
-    SuccessiveElimination(confidence=0.02),
-    PhasedElimination(confidence=0.003),
-    OptimisticPessimisticElimination(confidence=0.02),
-    PrefixElimination(confidence=0.02),
-    PrefixUCB(confidence=0.05),
-    PrefixUCB(confidence=0.05, spread=True),
-    PendingUCB(confidence=0.2),
-    PendingUCB(confidence=0.2, patience=12),
-    ThompsonSampling(),
-    UniformChoice(),
-]
+PLAYERS: list[Policy] = every_variant()
 
 
 def games() -> list[Problem]:
@@ -107,13 +79,6 @@ def simulated(problem: Problem) -> list[dict[str, Any]]:
     return found
 
 
-def choices_of(problem: Problem, curve: np.ndarray[Any, Any]) -> list[int]:
-    """The arms that a curve with a checkpoint in every round tells: its steps are the gaps."""
-    assert len(np.unique(problem.gaps.round(9))) == problem.arms, "equal gaps cannot be told apart"
-    steps = np.diff(curve, prepend=0.0)
-    return [int(arm) for arm in np.abs(steps[:, None] - problem.gaps).argmin(axis=1)]
-
-
 def transcript() -> dict[str, Any]:
     """Every game of every policy, in the engine and live; then live bandits that do not know the horizon."""
     told, untold = {}, {}
@@ -126,8 +91,6 @@ def transcript() -> dict[str, Any]:
                 untold[name] = live(problem, policy, draws)
     return {"told": told, "untold": untold}
 
-
-assert {type(policy).__name__ for policy in PLAYERS} == set(POLICIES), "every registered policy plays"
 
 if __name__ == "__main__":
     json.dump(transcript(), sys.stdout)

@@ -1,9 +1,11 @@
-"""Pending-UCB: the coin's bound where nothing is late, silent arms, patience, lost answers, what is taken back."""
+"""Pending-UCB: the Bernoulli bound without delays, silent arms, patience, lost feedback, retracted pulls."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,11 @@ from hypothesis import strategies as st
 import strategies
 from belated import Bandit, Problem, simulate
 from belated.delays import Fixed, Never, PacketLoss
+from belated.kernel.jit import ignore_overflow
 from belated.live.learner import Learner
 from belated.policies import UCB, PendingUCB
 from belated.policies._base import age_histogram
+from belated.policies._base.kl_bernoulli import kl_upper
 from belated.policies.pending_ucb import (
     ARMS_WITH_FEEDBACK,
     FEEDBACK_COUNT,
@@ -26,9 +30,91 @@ from belated.policies.pending_ucb import (
 )
 from belated.rewards import Bernoulli, Beta, Uniform
 from sampling import Prefetched
-from test_ages import ERROR, entropy, searched
-from test_prefix_live import lived
-from transcript import choices_of
+from support.bernoulli_kl import ERROR, entropy, searched
+from support.live import lived
+from support.plain_simulator import History, argmax
+from support.problems import choices_of
+
+VARIANTS = [PendingUCB(confidence=0.2), PendingUCB(confidence=0.2, patience=12)]
+
+
+def block_start(pulled_at: int, now: int) -> int:
+    """The first round of the block in which a pull is counted: the present one of 2^j rounds, or the one before."""
+    level = 0
+    while (pulled_at >> level) < (now >> level) - 1:
+        level += 1
+    return (pulled_at >> level) << level
+
+
+@dataclass
+class ArmRecord:
+    """What the policy knows of one arm, with its index as it was last computed."""
+
+    n: int = 0
+    S: float = 0.0
+    pending: list[int] = field(default_factory=list)  # the rounds of the pulls without feedback
+    longest: int = 0  # 1 + the longest delay
+    share: float = 0.0
+    index: float = math.inf
+    check: float = math.inf
+
+    def younger(self, rounds: float, now: int) -> int:
+        first = bisect_right(self.pending, now - rounds)  # a block is as old as its pulls, or older
+        return sum(now - block_start(at, now) < rounds for at in self.pending[first:])
+
+
+def rule(history: History) -> Iterator[int]:
+    """The Bernoulli bound, computed when an arm is pulled, has feedback or is checked; if silent, also when another arm
+    has its first feedback."""
+    arms = [ArmRecord() for _ in range(history.arms)]
+    shares, total, read = 0.0, 0.0, 0
+
+    def refresh(arm: ArmRecord, now: int) -> None:
+        nonlocal shares
+        rounds = float(history.policy.patience or 4 * max(of.longest for of in ([arm] if arm.n else arms)))
+        young = arm.younger(rounds, now) if arm.n else len(arm.pending)
+        x = float(arm.n + young)
+        if arm.n:
+            share = min(arm.n / max(arm.n + len(arm.pending) - young, 1), 1.0)
+            shares += share - arm.share
+            arm.share = share
+            mean = (arm.S + 0.5) / (arm.n + 1.0)
+            x *= max(min(4.0, history.arms / max(shares, 1e-9), 1.0 / max(share, 1e-9)), 1.0)
+        else:
+            silent = sum(other.n == 0 for other in arms)
+            old = len(arm.pending) - arm.younger(rounds, now) if rounds else 0
+            average = min((total + 0.5) / (sum(of.n for of in arms) + 1.0), 0.5)
+            mean = average * 300.0 / (300.0 + old) if old else 0.5 + 0.5 / silent
+        x = max(x, 1.0)
+        with ignore_overflow():
+            arm.index = float(kl_upper(mean, 4.0 * history.c(x) / x))
+        checked = rounds > 0.0 and young > 0 and arm.pending
+        arm.check = now + max(1.0, math.floor(0.125 * rounds)) if checked else math.inf
+
+    while True:
+        for number, _, pulled_at, now, reward in history.log[read:]:
+            arm = arms[number]
+            arm.n, arm.S, arm.longest = arm.n + 1, arm.S + reward, max(arm.longest, now - pulled_at)
+            arm.pending.remove(pulled_at)
+            total += reward
+            if arm.n == 1:
+                for other in arms:
+                    if other.n == 0 and other.pending:
+                        refresh(other, now)
+            refresh(arm, now)
+        read = len(history.log)
+        now = history.now
+        for arm in arms:
+            if now >= arm.check:
+                refresh(arm, now)
+        chosen = argmax([arm.index for arm in arms])
+        yield chosen
+        arm = arms[chosen]
+        if not arm.n and not arm.pending:
+            arm.share = 1.0
+            shares += 1.0
+        arm.pending.append(now)
+        refresh(arm, now)
 
 
 @pytest.mark.parametrize("c", [0.1, 1.0])

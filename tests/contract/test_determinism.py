@@ -9,39 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import reference
 from belated import Problem, Result, simulate
 from belated.delays import Fixed, Geometric, PacketLoss, Pareto
 from belated.engine.environment import Environment
-from belated.policies import (
-    UCB,
-    OptimisticPessimisticElimination,
-    PendingUCB,
-    PhasedElimination,
-    PrefixElimination,
-    PrefixUCB,
-    SuccessiveElimination,
-    ThompsonSampling,
-    UniformChoice,
-)
-from belated.policies._base.policy import Policy
+from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
 from belated.rewards import Bernoulli, Beta
 from same import BY_RUN, assert_same_bits
+from support.plain_simulator import play
+from support.policies import every_variant, rule_of
 
 COLLECTING = importlib.import_module("belated.simulation.result_builder")
-SIMULATION = importlib.import_module("belated.simulate")  # the name belated.simulate is the function
+SIMULATION = importlib.import_module("belated.simulation.simulate")  # the name belated.simulate is the function
 
-POLICIES: list[Policy] = [
-    UCB(confidence=1.0),
-    SuccessiveElimination(confidence=0.05),
-    PhasedElimination(confidence=0.01),
-    OptimisticPessimisticElimination(confidence=0.05),
-    PrefixUCB(confidence=0.3, spread=True),
-    PrefixElimination(confidence=0.05),
-    PendingUCB(confidence=0.3),
-    ThompsonSampling(),
-    UniformChoice(),
-]
+POLICIES = every_variant()
 PROBLEM = Problem([Bernoulli(0.3), Beta(2, 2), Bernoulli(0.6)], [Pareto(0.6), Geometric(20), PacketLoss(0.5)])
 
 
@@ -147,7 +127,7 @@ def test_any_run_can_be_replayed_alone() -> None:
     result = run()
     for number, policy in enumerate(POLICIES):
         draws = Environment(PROBLEM, horizon=400, seed=4, run=37)
-        played = reference.play(PROBLEM, policy.for_horizon(400), draws, 400, result.rounds.tolist())
+        played = play(PROBLEM, policy.for_horizon(400), rule_of(policy), draws, 400, result.rounds.tolist())
         assert np.array_equal(result.curves[number, 37], played.curve), policy
         assert np.array_equal(result.pulls[number, 37], played.pulls), policy
 

@@ -1,4 +1,4 @@
-"""Sweeps in few steps: extreme bounds found by their keys, and rounds of a sweep played without asking, change no choice."""
+"""Sweeps in few steps: bounds found by their keys, and rounds of a sweep played without asking, change no choice."""
 
 from __future__ import annotations
 

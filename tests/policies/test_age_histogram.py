@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +9,10 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import brentq
-from scipy.special import rel_entr
 
 import strategies
-from belated.kernel.jit import ignore_overflow, outlined
+from belated.kernel.jit import outlined
 from belated.policies._base import age_histogram
-from belated.policies._base.kl_bernoulli import kl_upper
 
 ARM = 1
 """Of three: nothing may be written beside it."""
@@ -146,61 +142,3 @@ def test_three_times_is_nearly_reached() -> None:
     pending.pull()
     pending.pass_to(2**20 + 2**19)
     assert young(Row(np.uint32(ARM), pending.rows.memory), 2.99 * (2**19 + 1)) == 0.0
-
-
-# ---- the coin's bound ----
-
-
-def entropy(p: float, q: float) -> float:
-    """kl(p, q)."""
-    return float(rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q))
-
-
-def searched(mean: float, budget: float) -> float:
-    """The largest q with kl(mean, q) <= budget."""
-    last = math.nextafter(1.0, 0.0)
-    if mean >= last or entropy(mean, last) <= budget:
-        return 1.0
-    return float(brentq(lambda q: entropy(mean, q) - budget, mean, last, xtol=1e-15, maxiter=1000))
-
-
-def bound(mean: float, budget: float) -> float:
-    with ignore_overflow():
-        return float(kl_upper(mean, budget))
-
-
-MEANS = st.one_of(
-    st.floats(0.0, 1.0),
-    st.sampled_from([0.0, 0.5, 1.0, 1e-9, 1.0 - 1e-9]),
-    st.integers(0, 2000).flatmap(lambda n: st.integers(0, n).map(lambda s: (s + 0.5) / (n + 1.0))),
-)
-BUDGETS = st.one_of(st.floats(-20.0, 2.0).map(lambda power: 10.0**power), st.just(0.0))
-ERROR = 1e-6
-
-
-@strategies.examples(600)
-@given(mean=MEANS, budget=BUDGETS)
-def test_the_bound_is_the_solution(mean: float, budget: float) -> None:
-    assert bound(mean, budget) == pytest.approx(searched(mean, budget), abs=ERROR)
-
-
-@strategies.examples(600)
-@given(mean=MEANS, budget=BUDGETS)
-def test_it_is_between_the_mean_and_one(mean: float, budget: float) -> None:
-    assert mean - 1e-15 <= bound(mean, budget) <= 1.0  # it is 1 - exp(u), so that a last bit may be lost
-
-
-def test_it_grows_with_the_mean_and_with_the_budget() -> None:
-    means = [(s + 0.5) / (n + 1.0) for n in (1, 7, 60, 3000) for s in range(0, n + 1, max(n // 40, 1))]
-    budgets = [4.0 * c / x for c in (0.02, 1.0, 10.0) for x in (1, 2, 5, 33, 400, 10_000, 10**6)]
-    table = np.array([[bound(mean, budget) for budget in sorted(set(budgets))] for mean in sorted(set(means))])
-    assert (np.diff(table, axis=0) >= -1e-9).all()
-    assert (np.diff(table, axis=1) >= -1e-9).all()
-    inside = table[:, 1:] < 0.999
-    assert (np.diff(table, axis=1)[inside] > 0.0).all()
-
-
-def test_of_a_perfect_coin_and_of_a_hopeless_one() -> None:
-    assert bound(1.0, 0.3) == 1.0
-    for budget in (0.0, 1e-6, 0.1, 3.0):
-        assert bound(0.0, budget) == pytest.approx(-math.expm1(-budget), abs=1e-9)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -20,11 +19,9 @@ from belated.kernel.jit import ignore_overflow
 from belated.live.learner import Learner
 from belated.policies import PrefixElimination, PrefixUCB
 from belated.policies._base import entry_points
+from support.live import REWARDS, Log, lived
 
 CLOSE = 1e-9
-
-Log = dict[int, tuple[int, float | None]]
-"""Of each decision for an arm its rank and its reward, None while that is out."""
 
 POLICIES = [
     PrefixUCB(confidence=0.01),
@@ -34,7 +31,6 @@ POLICIES = [
     PrefixElimination(horizon=50),
 ]
 every_policy = pytest.mark.parametrize("policy", POLICIES, ids=repr)
-REWARDS = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0))
 
 
 def grid() -> list[int]:
@@ -128,42 +124,10 @@ def test_the_summary_is_what_the_log_says(policy: Any, data: st.DataObject) -> N
                 assert shown.upper_from in high_from
 
 
-def lived(learner: Learner, data: st.DataObject) -> Iterator[list[Log]]:
-    """A random history, as of a service, which takes pulls back and replaces answers, also of arms that are out, and
-    adds arms: after each step the log of each arm."""
-    logs: list[Log] = [{} for _ in range(learner.arms)]
-    for _ in range(data.draw(st.integers(1, 60))):
-        known = [(arm, number) for arm, log in enumerate(logs) for number in log]
-        step = data.draw(st.sampled_from(["decide", "decide", "answer", "take back", "replace", "new arm"]))
-        if step == "new arm" and learner.supports_new_arms and learner.arms < 5:
-            learner.add_arm()
-            logs.append({})
-        elif step == "decide" or not known:
-            for _ in range(data.draw(st.integers(1, 4))):
-                arm, rank = learner.decide()
-                assert rank == len(logs[arm])
-                logs[arm][learner.decisions - 1] = (rank, None)
-        else:
-            arm, number = data.draw(st.sampled_from(known))
-            rank, before = logs[arm][number]
-            if step == "take back":
-                learner.take_back(arm, rank, number, before)
-                del logs[arm][number]
-            elif before is None:
-                reward = data.draw(REWARDS)
-                learner.answer(arm, reward, rank, number)
-                logs[arm][number] = (rank, reward)
-            else:
-                reward = data.draw(REWARDS)
-                learner.replace_answer(arm, rank, number, before, reward)
-                logs[arm][number] = (rank, reward)
-        yield logs
-
-
 @every_policy
 @strategies.examples(25)
 @given(data=st.data())
-def test_what_is_taken_back_or_replaced_leaves_no_trace(policy: Any, data: st.DataObject) -> None:
+def test_what_is_retracted_or_replaced_leaves_no_trace(policy: Any, data: st.DataObject) -> None:
     learner = Learner(data.draw(st.integers(1, 3)), policy, 0)
     for logs in lived(learner, data):
         assert_same(policy, learner, logs)

@@ -1,0 +1,161 @@
+"""Policies from outside the package: an index, memory of ages and ranks, an own random stream, and mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from belated import Bandit, Problem, simulate
+from belated.delays import Empirical, Fixed, Geometric, Pareto
+from belated.errors import InvalidParameter
+from belated.policies import UCB, ConfidencePolicy, State, policy
+from belated.rewards import Bernoulli, Beta, Uniform
+from own_policies import Impatient, PullsUCB
+from sampling import Prefetched
+from support.parity import assert_agree
+from support.problems import choices_of
+
+
+@pytest.mark.parametrize("arms", [2, 80])
+def test_an_index_policy_of_ones_own(arms: int) -> None:
+    problem = Problem([Bernoulli(0.3 + 0.5 * arm / arms) for arm in range(arms)], Pareto(0.8))
+    assert_agree(problem, [PullsUCB(confidence=0.4)], horizon=1500, runs=3, seed=1, checkpoints=50)
+
+
+def test_without_delays_a_radius_of_pulls_is_ucbs() -> None:
+    problem = Problem([Bernoulli(0.4), Bernoulli(0.5), Beta(3, 2)], Fixed(0))
+    result = simulate(problem, [UCB(confidence=0.2), PullsUCB(confidence=0.2)], horizon=3000, runs=30, seed=3)
+    assert np.array_equal(result.curves[0], result.curves[1])
+
+
+def impatient(problem: Problem, horizon: int, seed: int, run: int) -> Iterator[tuple[int, list[tuple[int, float]]]]:
+    """The policy Impatient by other means: (choice, answers known before it as (round, reward)) of each round."""
+    environment = Prefetched(problem, horizon=horizon, seed=seed, run=run)
+    answers: list[list[tuple[int, int, float]]] = [[] for _ in range(problem.arms)]  # (age, rank, reward), as they come
+    rounds: list[list[int]] = [[] for _ in range(problem.arms)]  # of the pulls, in order
+    due: dict[int, list[tuple[int, int, int, float]]] = {}
+    for now in range(1, horizon + 1):
+        arrived = due.pop(now - 1, [])
+        for arm, age, rank, reward in arrived:
+            answers[arm].append((age, rank, reward))
+        if environment.own_uniform(now, 0) < 0.1:
+            arm = int(environment.own_uniform(now, 1) * problem.arms)
+        else:
+            scores = []
+            for number in range(problem.arms):
+                known, ages, ranks, memory = answers[number], 0.0, 0.0, 0.0
+                for age, rank, reward in known:
+                    ages += age
+                    ranks += rank * reward
+                for rank, at in enumerate(rounds[number]):
+                    memory += 1e-3 * at * rank
+                scores.append(ages + ranks - 0.1 * (known[-1][1] if known else 0.0) + memory)
+            arm = scores.index(min(scores))
+        rank = len(rounds[arm])
+        reward, delay = environment.pull(arm, rank)
+        rounds[arm].append(now)
+        if delay is not None:
+            due.setdefault(now + delay, []).append((arm, delay, rank, reward))
+        yield arm, [(rounds[number][place], given) for number, _, place, given in arrived]
+
+
+AGED = Problem(
+    [Beta(2, 2), Bernoulli(0.4), Uniform(0.1, 0.75)], [Geometric(4), Empirical([0, 9, 30], 0.2), Pareto(0.7)]
+)
+
+
+def test_a_policy_with_memory_sees_ages_ranks_and_its_own_stream() -> None:
+    """In the engine."""
+    result = simulate(AGED, Impatient(), horizon=300, runs=3, seed=21, checkpoints=300)
+    for run in range(3):
+        expected = [arm for arm, _ in impatient(AGED, 300, 21, run)]
+        assert choices_of(AGED, result.curves[0, run]) == expected
+        assert len(set(expected)) == 3
+
+
+def test_a_policy_with_memory_in_a_live_bandit() -> None:
+    bandit = Bandit(["0", "1", "2"], Impatient(), seed=21)
+    for arm, answers in impatient(AGED, 300, 21, 0):
+        for pulled_at, reward in answers:
+            bandit.observe(pulled_at - 1, reward)
+        assert bandit.choose().arm == str(arm)
+
+
+def test_a_policy_with_memory_is_saved_and_restored() -> None:
+    bandit = Bandit(["0", "1", "2"], Impatient(), seed=21)
+    for arm, answers in impatient(AGED, 200, 21, 0):
+        bandit = Bandit.from_dict(bandit.to_dict())
+        for pulled_at, reward in answers:
+            bandit.observe(pulled_at - 1, reward)
+        assert bandit.choose().arm == str(arm)
+
+
+def test_a_function_of_the_kernel_with_other_arguments_is_refused() -> None:
+    @policy
+    class Wrong(PullsUCB):  # type: ignore[misc]
+        label = "wrong"
+
+        @staticmethod
+        def index(policy: Any, arm: Any, extra: Any) -> Any:
+            return 0.0
+
+    with pytest.raises(Exception, match=r"index takes \(policy, arm, extra\)"):
+        simulate(AGED, Wrong(), horizon=5, runs=1)
+
+
+# ---- choices ----
+
+PROBLEM = Problem([Bernoulli(0.5), Bernoulli(0.6)], Fixed(3))
+
+
+def choosing(given: Any) -> Any:
+    """A policy whose third choice is ``given``."""
+
+    @policy
+    class Wild(ConfidencePolicy):
+        """Chooses what it is told to."""
+
+        label = "Wild"
+
+        @staticmethod
+        def choose(policy: Any, state: State, now: Any) -> Any:
+            return given if now == 3 else type(given)(0)
+
+    return Wild()
+
+
+@pytest.mark.parametrize("given", [-1, 2, 2**32 + 1, 2**40, 1.7, -0.5, float("nan"), float("inf")])
+def test_a_choice_that_is_no_arm_is_an_error(given: Any) -> None:
+    with pytest.raises(InvalidParameter, match="gave an arm that does not exist; with 2 arms"):
+        simulate(PROBLEM, choosing(given), horizon=50, runs=1)
+    bandit = Bandit(["a", "b"], choosing(given))
+    bandit.choose(2)
+    with pytest.raises(InvalidParameter, match="gave an arm that does not exist; with 2 arms"):
+        bandit.choose()
+
+
+def test_a_whole_number_that_is_a_float_is_an_arm() -> None:
+    assert simulate(PROBLEM, choosing(1.0), horizon=50, runs=1).pulls[0, 0].tolist() == [49, 1]
+
+
+@policy
+class Lonely(ConfidencePolicy):
+    """Says that one arm is left, which is none."""
+
+    label = "Lonely"
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        return 0
+
+    @staticmethod
+    def committed_arm(policy: Any, state: State) -> Any:
+        return 500_000_000 if state.pulls[0] > 3 else -1
+
+
+def test_a_last_arm_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(InvalidParameter, match="committed_arm gave an arm that does not exist"):
+        simulate(PROBLEM, Lonely(), horizon=50, runs=1)
