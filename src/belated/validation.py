@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 from typing import Annotated, Any, TypeGuard, get_args, get_origin, get_type_hints
 
 from belated.errors import BelatedError, InvalidParameter
@@ -26,7 +26,8 @@ def is_integer(value: Any) -> TypeGuard[int]:
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value is a real number of Python or numpy; a bool is not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    real = isinstance(value, Integral) or (isinstance(value, Real) and not isinstance(value, Rational))  # no fractions
+    return real and not isinstance(value, bool)
 
 
 def is_bool(value: Any) -> TypeGuard[bool]:
