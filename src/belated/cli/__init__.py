@@ -1,5 +1,6 @@
-"""The command line: ``belated`` and ``python -m belated``. One module a command; what is heavy is imported when a
-command runs."""
+"""The command line: ``belated`` and ``python -m belated``.
+
+One module per command. A command imports what it needs when it runs, so that ``--help`` starts quickly."""
 
 from __future__ import annotations
 
@@ -12,23 +13,21 @@ import typer
 from belated.cli import (
     arena,
     bounds,
+    catalogue,
     demo,
+    help_text,
     import_cmd,
     keys,
-    laws,
     plot,
-    policies,
     reproduce,
     serve,
     simulate,
     sweep,
     verify,
 )
-from belated.cli.help_text import APP, ARENA, BOUNDS, LAWS, PLOT, POLICIES, REPRODUCE, SIMULATE, SWEEP
-from belated.cli.service_helps import DEMO, IMPORT, KEYS, SERVE, VERIFY
 
 app = typer.Typer(
-    help=APP,
+    help=help_text.APP,
     rich_markup_mode="rich",
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -36,8 +35,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(show: bool) -> None:
+    if show:
         from belated._version import __version__
 
         typer.echo(f"belated {__version__}")
@@ -56,19 +55,19 @@ def _belated(
         raise typer.Exit
 
 
-app.command("policies", help=POLICIES)(policies.command)
-app.command("laws", help=LAWS)(laws.command)
-app.command("simulate", help=SIMULATE)(simulate.command)
-app.command("sweep", help=SWEEP)(sweep.command)
-app.command("plot", help=PLOT)(plot.command)
-app.command("bounds", help=BOUNDS)(bounds.command)
-app.command("reproduce", help=REPRODUCE)(reproduce.command)
-app.command("arena", help=ARENA)(arena.command)
-app.command("serve", help=SERVE)(serve.command)
-app.command("verify", help=VERIFY)(verify.command)
-app.command("import", help=IMPORT)(import_cmd.command)
-app.command("demo", help=DEMO)(demo.command)
-app.add_typer(keys.app, name="keys", help=KEYS)
+app.command("policies", help=help_text.POLICIES)(catalogue.policies_command)
+app.command("laws", help=help_text.LAWS)(catalogue.laws_command)
+app.command("simulate", help=help_text.SIMULATE)(simulate.command)
+app.command("sweep", help=help_text.SWEEP)(sweep.command)
+app.command("plot", help=help_text.PLOT)(plot.command)
+app.command("bounds", help=help_text.BOUNDS)(bounds.command)
+app.command("reproduce", help=help_text.REPRODUCE)(reproduce.command)
+app.command("arena", help=help_text.ARENA)(arena.command)
+app.command("serve", help=help_text.SERVE)(serve.command)
+app.command("verify", help=help_text.VERIFY)(verify.command)
+app.command("import", help=help_text.IMPORT)(import_cmd.command)
+app.command("demo", help=help_text.DEMO)(demo.command)
+app.add_typer(keys.app, name="keys", help=help_text.KEYS)
 
 
 def main() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from belated.studies.arena.scores import HIGH, Scores, three_figures
+from belated.cli.console import plain_table
+from belated.formatting import ratio as format_ratio
+from belated.studies.arena.scores import HIGH, Scores
 
 SHADES = ((1.0, "bold green"), (HIGH, ""), (2.0, "yellow"), (5.0, "dark_orange"), (float("inf"), "red"))
 """Up to which ratio a number has which style."""
@@ -23,16 +24,12 @@ def shaded(ratio: float) -> Text:
     return Text(three_figures(ratio), style=next(style for most, style in SHADES if ratio <= most))
 
 
-def _table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
-
-
 def ratios(scores: Scores, width: int) -> Table | None:
     """One line a row, one column a policy; None where there is no room for it."""
     room = (width - max(len(row.name) for row in scores.rows) - 3) // len(scores.labels)
     if room < _NUMBER:
         return None
-    table = _table()
+    table = plain_table()
     table.add_column("row", no_wrap=True)
     labels = scores.ranked()
     for label in labels:
@@ -54,7 +51,7 @@ def _broken(kind: str) -> str:
 def standings(scores: Scores, width: int) -> Table:
     """One line a policy, the best first: geometric means in total, by kind and of the rows that were held out,
     rows above 1.25, the worst row."""
-    table = _table()
+    table = plain_table()
     table.add_column("policy", overflow="fold", style="bold")
     table.add_column("all", justify="right", no_wrap=True)
     several = len(scores.kinds) > 1

@@ -1,30 +1,29 @@
-"""``belated bounds``: what the theorems say about the problem of a file."""
+"""``belated bounds``: regret bounds for the problem of a file."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from belated.cli.console import console, guarded
+from belated.cli.console import console, error_messages, plain_table
 from belated.cli.options import File, Horizon, Seed, overrides
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from belated.problem import Problem
     from belated.theory import Bound
 
 
 def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
     """Print the bounds for the problem of a file."""
-    with guarded():
-        from rich import box
-        from rich.table import Table
+    with error_messages():
         from rich.text import Text
 
+        from belated.formatting import quantity
         from belated.kernel.rng import family_generator
         from belated.problem import Problem
         from belated.studies.config import read_experiment
-        from belated.theory import table
-        from belated.theory.bound import number
 
         experiment = read_experiment(file, **overrides(None, seed, horizon, None))
         screen = console()
@@ -33,50 +32,55 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
         screen.print(Text.assemble(("\n" + file.stem, "bold"), (f"  T = {rounds:,}", "dim")))
         if not isinstance(problem, Problem):
             problem = problem(family_generator(experiment.seed, 0))
-            screen.print("Each run has a problem of its own; these are the bounds for the first.", style="yellow")
-
-        def made(*columns: str) -> Table:
-            made = Table(
-                box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False
-            )
-            for place, name in enumerate(columns):
-                made.add_column(name, justify="right" if 0 < place < len(columns) - 1 > 2 else "left", overflow="fold")
-            return made
-
-        bounds = made("policy", "bound", "learning", "waiting", "quantile", "stands in")
-        proven, inapplicable = policy_bounds(problem, rounds)
-        for label, bound in proven.items():
-            learning, waiting = bound.terms.values()
-            bounds.add_row(
-                label,
-                number(bound.value),
-                number(learning),
-                number(waiting),
-                _levels(bound.quantiles),
-                bound.source,
-            )
-        for label in inapplicable:
-            bounds.add_row(label, "-", "-", "-", "-", "not for delays that depend on the reward", style="dim")
-        variants = [one.label for one in experiment.policies if type(one).label in (*proven, *inapplicable)]
-        for label in dict.fromkeys(variants):
-            if label not in proven and label not in inapplicable:
-                bounds.add_row(label, "-", "-", "-", "-", "no bound is proven for this form", style="dim")
-        screen.print(bounds)
-        largest = rounds * float(problem.gaps.max())
+            screen.print("Each run draws its own problem; these are the bounds for that of the first run.", style="yellow")
+        bounds, inapplicable = policy_bounds(problem, rounds)
+        labels = [policy.label for policy in experiment.policies if type(policy).label in (*bounds, *inapplicable)]
+        variants = [label for label in dict.fromkeys(labels) if label not in bounds and label not in inapplicable]
+        screen.print(_bounds_table(bounds, inapplicable, variants))
         screen.print()
-        for bound in proven.values():
+        for bound in bounds.values():
             screen.print(f"{bound.driver[0].upper()}{bound.driver[1:]}.")
+        largest = rounds * float(problem.gaps.max())
         screen.print(
-            f"No policy's regret is above T max gap = {number(largest)}. Bounds are for c = ln T; those of UCB and "
+            f"No policy's regret exceeds T max gap = {quantity(largest)}. Bounds are for c = ln T; those of UCB and "
             "Optimistic-UCB are orders, with constant 1.",
             style="dim",
         )
-        screen.print("\nThe paper's Table 1 for this problem, constants and factors ln K left out", style="bold")
-        rows = made("setting", "earlier work", "the paper")
-        for row in table(problem, rounds):
-            if row.previous is not None or row.paper is not None:
-                rows.add_row(row.setting, _entries(row.previous), _entries(row.paper))
-        screen.print(rows)
+        screen.print("\nThe paper's Table 1 for this problem, without constants and factors ln K", style="bold")
+        screen.print(_earlier_table(problem, rounds))
+
+
+def _bounds_table(bounds: dict[str, Bound], inapplicable: list[str], variants: list[str]) -> Table:
+    """One row per policy."""
+    from belated.formatting import quantity
+
+    table = plain_table()
+    table.add_column("policy", overflow="fold")
+    for name in ("bound", "learning", "waiting", "quantile"):
+        table.add_column(name, justify="right", overflow="fold")
+    table.add_column("source", overflow="fold")
+    for label, bound in bounds.items():
+        learning, waiting = bound.terms.values()
+        numbers = (quantity(bound.value), quantity(learning), quantity(waiting))
+        table.add_row(label, *numbers, _levels(bound.quantiles), bound.source)
+    for label in inapplicable:
+        table.add_row(label, "-", "-", "-", "-", "not for delays that depend on the reward", style="dim")
+    for label in variants:
+        table.add_row(label, "-", "-", "-", "-", "no bound is proven for this variant", style="dim")
+    return table
+
+
+def _earlier_table(problem: Problem, horizon: int) -> Table:
+    """Earlier bounds and the paper's, by setting."""
+    from belated.theory import table as table_of_bounds
+
+    table = plain_table()
+    for name in ("setting", "earlier work", "the paper"):
+        table.add_column(name, overflow="fold")
+    for row in table_of_bounds(problem, horizon):
+        if row.previous is not None or row.paper is not None:
+            table.add_row(row.setting, _entries(row.previous), _entries(row.paper))
+    return table
 
 
 def policy_bounds(problem: Problem, horizon: int) -> tuple[dict[str, Bound], list[str]]:
@@ -92,7 +96,7 @@ def policy_bounds(problem: Problem, horizon: int) -> tuple[dict[str, Bound], lis
 
 
 def _levels(quantiles: tuple[float, ...]) -> str:
-    """The quantiles of a bound: one number, or from one to another."""
+    """The quantiles of a bound: one number, or a range."""
     known = sorted(q for q in quantiles if not math.isnan(q))
     if not known:
         return "-"
@@ -101,6 +105,6 @@ def _levels(quantiles: tuple[float, ...]) -> str:
 
 
 def _entries(entries: dict[str, float] | None) -> str:
-    from belated.theory.bound import number
+    from belated.formatting import quantity
 
-    return "\n".join(f"{name} = {number(value)}" for name, value in entries.items()) if entries else "-"
+    return "\n".join(f"{name} = {quantity(value)}" for name, value in entries.items()) if entries else "-"

@@ -1,4 +1,4 @@
-"""Registries as tables: what there is, the formula of each, its parameters with domain and default."""
+"""``belated policies`` and ``belated laws``: the registries as tables of formulas, parameters, domains and defaults."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from belated.formatting import grouped
+import typer
+
+from belated.cli.console import console, error_messages
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,15 +22,54 @@ if TYPE_CHECKING:
     from belated.registry import Registry
     from belated.validation import Parameter
 
-KINDS = {
+SYMBOLS = (
+    "For one arm: m pulls, n rewards observed so far (at least 1), S their sum. K arms, T the horizon. c is confidence; "
+    "without it, c = ln T. A simulation sets horizon; delta only matters to a live bandit with neither confidence nor "
+    "horizon."
+)
+TYPES = {
     "Sequence[float]": "a list of numbers",
     "Sequence[int]": "a list of whole numbers",
     "<class 'bool'>": "true or false",
 }
 
 
-def overview(title: str, registry: Registry[Any]) -> RenderableType:
-    """All classes of a registry; parameters that all of them have are listed once."""
+
+def policies_command(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one policy.")] = None,
+) -> None:
+    """List the policies, or describe one."""
+    with error_messages():
+        from belated.policies import POLICIES
+
+        screen = console()
+        if name is not None:
+            screen.print(*_look_up(name, {"policies": POLICIES}))
+            return
+        screen.print(_overview("Policies", POLICIES))
+        screen.print(SYMBOLS, style="dim")
+        screen.print("Details of one policy: belated policies NAME", style="dim")
+
+
+def laws_command(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one law.")] = None,
+) -> None:
+    """List the reward and delay laws, or describe one."""
+    with error_messages():
+        from belated.delays import DELAYS
+        from belated.rewards import REWARDS
+
+        screen = console()
+        if name is not None:
+            screen.print(*_look_up(name, {"rewards": REWARDS, "delays": DELAYS}))
+            return
+        screen.print(_overview("Reward laws: distributions on [0, 1]", REWARDS))
+        screen.print(_overview("Delay laws: distributions on 0, 1, 2, ..., never", DELAYS))
+        screen.print("Details of one law: belated laws NAME", style="dim")
+
+
+def _overview(title: str, registry: Registry[Any]) -> RenderableType:
+    """All classes of a registry; common parameters are listed once."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -36,22 +77,22 @@ def overview(title: str, registry: Registry[Any]) -> RenderableType:
     from belated.validation import fields_of
 
     classes = list(registry.values())
-    common = [one for one in fields_of(classes[0]) if all(one in fields_of(cls) for cls in classes)]
+    common = [item for item in fields_of(classes[0]) if all(item in fields_of(cls) for cls in classes)]
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 1, 0))
     table.add_column(style="bold cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for name, cls in registry.items():
         label = getattr(cls, "label", name)
         lines: list[RenderableType] = [] if label == name else [Text(name, style="bold")]
-        lines += [Text(cls.formula, style="green"), parameter_table(cls, without=common)]
+        lines += [Text(cls.formula, style="green"), _parameter_table(cls, without=common)]
         table.add_row(label, Group(*lines))
     if common:
-        table.add_row("all", parameter_table(classes[0], only=common))
+        table.add_row("all", _parameter_table(classes[0], only=common))
     return Group(Text(title, style="bold underline"), Text(""), table, Text(""))
 
 
-def details(key: str, registry: Registry[Any], name: str) -> RenderableType:
-    """All that a class says of itself, and how it is written in a file."""
+def _details(key: str, registry: Registry[Any], name: str) -> RenderableType:
+    """The documentation of a class, and an example for a file."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
@@ -62,22 +103,22 @@ def details(key: str, registry: Registry[Any], name: str) -> RenderableType:
     if label != name:
         heading.append(f", shown as {label}", "dim")
     parts: list[RenderableType] = [Text(""), heading, Text(cls.formula, style="green")]
-    for paragraph in prose(cls):
+    for paragraph in _prose(cls):
         parts += [Text(""), Text(paragraph)]
-    parts += [Text(""), Text("Parameters", style="bold"), parameter_table(cls)]
-    parts += [Text(""), Text("In a file", style="bold"), Text(written(key, cls), style="yellow"), Text("")]
+    parts += [Text(""), Text("Parameters", style="bold"), _parameter_table(cls)]
+    parts += [Text(""), Text("In a file", style="bold"), Text(example_toml(key, cls), style="yellow"), Text("")]
     return Padding(Group(*parts), (0, 1))
 
 
-def prose(cls: type) -> list[str]:
-    """The paragraphs of a class's docstring, without doctests and marks."""
+def _prose(cls: type) -> list[str]:
+    """The paragraphs of a class's docstring, without doctests and markup."""
     text = cleandoc(cls.__doc__ or "")
     text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "")
     paragraphs = [part for part in text.split("\n\n") if not part.lstrip().startswith(">>>")]
     return [part if "\n-" in f"\n{part}" else " ".join(part.split()) for part in paragraphs]
 
 
-def parameter_table(
+def _parameter_table(
     cls: Any, *, only: Sequence[Parameter] | None = None, without: Sequence[Parameter] = ()
 ) -> RenderableType:
     """Name, domain and default of each parameter."""
@@ -87,41 +128,43 @@ def parameter_table(
     from belated.specs import EXAMPLES
     from belated.validation import fields_of
 
-    shown = [one for one in fields_of(cls) if one not in without and (only is None or one in only)]
-    if not shown:
+    parameters = [item for item in fields_of(cls) if item not in without and (only is None or item in only)]
+    if not parameters:
         return Text("no parameters", style="dim")
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="yellow", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_column(style="dim")
-    for parameter in shown:
+    for parameter in parameters:
         if parameter.domain is None and cls.__name__ in EXAMPLES:
             key, _, value = EXAMPLES[cls.__name__].partition(" = ")
             table.add_row(key, f"such as {value}", "")
         else:
-            table.add_row(parameter.name, domain_of(cls, parameter), default_of(parameter))
+            table.add_row(parameter.name, _domain(cls, parameter), _default(parameter))
     return table
 
 
-def default_of(parameter: Parameter) -> str:
-    """What a parameter is if it is left out."""
+def _default(parameter: Parameter) -> str:
+    """The default of a parameter."""
     if parameter.required:
         return ""
     if isinstance(parameter.default, bool):
         return f"default {str(parameter.default).lower()}"
-    return "may be left out" if parameter.default is None else f"default {grouped(parameter.default)}"
+    from belated.formatting import grouped
+
+    return "optional" if parameter.default is None else f"default {grouped(parameter.default)}"
 
 
-def domain_of(cls: Any, parameter: Parameter) -> str:
-    """What a parameter may be, in words."""
+def _domain(cls: Any, parameter: Parameter) -> str:
+    """The domain of a parameter."""
     if parameter.domain is not None:
         return replace(parameter.domain, optional=False).describe()
-    kind = str(get_type_hints(cls)[parameter.name])
-    return KINDS.get(kind.rpartition("abc.")[2], kind)
+    annotation = str(get_type_hints(cls)[parameter.name])
+    return TYPES.get(annotation.rpartition("abc.")[2], annotation)
 
 
-def written(key: str, cls: Any) -> str:
-    """A line of a file that asks for the class: the object that its doctest makes."""
+def example_toml(key: str, cls: Any) -> str:
+    """TOML for the object that the doctest of a class makes."""
     from belated.specs import EXAMPLES
 
     if cls.__name__ in EXAMPLES:
@@ -135,7 +178,7 @@ def written(key: str, cls: Any) -> str:
 
 
 def _example(cls: Any) -> dict[str, Any]:
-    """The arguments with which the class is made in its docstring."""
+    """The arguments of the constructor in the docstring of a class."""
     from belated.validation import fields_of
 
     names = [parameter.name for parameter in fields_of(cls)]
@@ -143,25 +186,25 @@ def _example(cls: Any) -> dict[str, Any]:
         for node in ast.walk(ast.parse(example.source)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == cls.__name__:
                 with contextlib.suppress(ValueError):
-                    given = {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
-                    given.update(zip(names, map(ast.literal_eval, node.args), strict=False))
-                    return {name: given[name] for name in names if name in given and name != "horizon"}
+                    arguments = {str(item.arg): ast.literal_eval(item.value) for item in node.keywords}
+                    arguments.update(zip(names, map(ast.literal_eval, node.args), strict=False))
+                    return {name: arguments[name] for name in names if name in arguments and name != "horizon"}
     return {}
 
 
-def look_up(name: str, registries: Mapping[str, Registry[Any]]) -> list[RenderableType]:
-    """The details of the name in each registry that has it; an error with the nearest name if none has."""
+def _look_up(name: str, registries: Mapping[str, Registry[Any]]) -> list[RenderableType]:
+    """The details of the class of this name in each registry; an error that suggests a name if there is none."""
     from belated.errors import UnknownName
     from belated.specs.tables import suggest
 
-    found = [
-        details("policy" if registry.kind == "policy" else "law", registry, known)
+    matches = [
+        _details("policy" if registry.kind == "policy" else "law", registry, known)
         for registry in registries.values()
         for known, cls in registry.items()
         if name.lower() in (known.lower(), getattr(cls, "label", known).lower())
     ]
-    if not found:
-        names = [known for registry in registries.values() for known in registry]
+    if not matches:
+        names = list(dict.fromkeys(known for registry in registries.values() for known in registry))
         kinds = " or ".join(registry.kind for registry in registries.values())
-        raise UnknownName(f"{name!r} is no {kinds}.{suggest(name, names)} There are {', '.join(dict.fromkeys(names))}.")
-    return found
+        raise UnknownName(f"{name!r} is not a {kinds}.{suggest(name, names)} There are {', '.join(names)}.")
+    return matches

@@ -1,11 +1,12 @@
-"""What all commands share: where text goes, and what becomes of errors and of Ctrl-C."""
+"""What all commands share: output, the progress bar, and the handling of errors and Ctrl-C."""
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -13,56 +14,92 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+
+    from belated.simulation.progress import Progress, ProgressBar
 
 MISTAKE = 2
-"""Exit status after a user's mistake."""
+"""Exit status after a mistake of the user."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
 
 def console(stderr: bool = False) -> Console:
-    """Where text goes: colours on a terminal alone."""
+    """The console; colours appear only on a terminal."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, emoji=False)
 
 
+def plain_table() -> Table:
+    """An empty table with a rule under its header."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
+
+
 def note(text: str, style: str = "", prefix: str = "", stderr: bool = False) -> None:
-    """A line of text that is never broken, so that it can be searched for and copied."""
+    """Print a line without wrapping it, so that it can be searched and copied."""
     from rich.text import Text
 
     console(stderr).print(Text.assemble((prefix, style), text), soft_wrap=True)
 
 
+def note_written(what: str) -> None:
+    """Print what was written."""
+    note(what, "bold green", "wrote ")
+
+
+def exit_interrupted(message: str, prefix: str = "interrupted ") -> None:
+    """Print what was saved before Ctrl-C, and exit."""
+    note(message, "bold yellow", prefix, stderr=True)
+    raise typer.Exit(INTERRUPTED)
+
+
+def progress_bar(quiet: bool) -> AbstractContextManager[ProgressBar | None]:
+    """A progress bar on a terminal, or None."""
+    if quiet or not sys.stderr.isatty():
+        return nullcontext()
+    from belated.simulation.progress import ProgressBar
+
+    return ProgressBar()
+
+
 @contextmanager
-def guarded() -> Iterator[None]:
-    """A user's mistake ends in a message and no traceback."""
+def progress_callback(description: str, quiet: bool) -> Iterator[bool | Callable[[Progress], None]]:
+    """The argument ``progress`` of a simulation: the bar on a terminal, otherwise False."""
+    with progress_bar(quiet) as bar:
+        yield False if bar is None else lambda progress: bar.show(progress, description)
+
+
+@contextmanager
+def error_messages() -> Iterator[None]:
+    """Turn errors that a user can cause into a message and an exit status, without a traceback."""
     from belated.errors import BelatedError
 
     try:
         yield
     except KeyboardInterrupt as error:
-        note(str(error) or "interrupted.", "bold yellow", "", stderr=True)
-        raise typer.Exit(INTERRUPTED) from None
+        exit_interrupted(str(error) or "interrupted.", "")
     except BelatedError as error:
-        fail(str(error))
+        _fail(str(error))
     except BrokenPipeError:
-        raise  # the reader of a pipe went away
+        raise  # the reader of a pipe has gone
     except OSError as error:
-        fail(f"{error.filename or 'a file'}: {error.strerror or error}. Give another place, or make room.")
+        _fail(f"{error.filename or 'a file'}: {error.strerror or error}. Give another path, or free some space.")
     except MemoryError as error:
-        fail(f"there is not enough memory: {error} Give fewer runs, arms or checkpoints.")
+        _fail(f"there is not enough memory: {error} Give fewer runs, arms or checkpoints.")
 
 
-def fail(message: str) -> None:
-    """Say what is wrong, and end."""
+def _fail(message: str) -> None:
     note(message, "bold red", "error: ", stderr=True)
-    raise typer.Exit(MISTAKE)
+    raise typer.Exit(MISTAKE) from None
 
 
 @contextmanager
 def interrupted_once() -> Iterator[None]:
-    """The first Ctrl-C interrupts; those that follow do not disturb the saving of what is finished."""
+    """Let the first Ctrl-C interrupt, and ignore further ones while the finished part is saved."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

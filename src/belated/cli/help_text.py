@@ -1,89 +1,31 @@
-"""What ``--help`` says: the form of a file, with examples that work."""
+"""The texts of ``--help``, with the examples of ``cli/examples``."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from rich.markup import escape
 
-MINIMAL = """\
-horizon = 3000
+EXAMPLES = Path(__file__).parent / "examples"
 
-[problem]
-rewards = [{law = "Bernoulli", mean = 0.4}, {law = "Bernoulli", mean = 0.6}]
-delays = {law = "Fixed", rounds = 50}
-
-[[policies]]
-policy = "UCB"
-"""
-
-COMPLETE = """\
-horizon = 20_000      # rounds of a run
-runs = 100            # independent runs (100 if left out)
-seed = 0              # the same seed gives the same bits (0)
-checkpoints = 100     # points of a curve, or a list of rounds (100)
-out = "out/example"   # folder for the files (out/NAME OF THE FILE)
-
-[problem]
-# One law for each arm. "repeat" copies an arm; {uniform = [low, high]} in
-# place of a number draws it anew for each run (and for each copy).
-rewards = [
-  {law = "Bernoulli", mean = 0.8},
-  {law = "Bernoulli", mean = {uniform = [0.25, 0.75]}, repeat = 9},
-]
-# One delay law for all arms, or a list with one for each.
-delays = [
-  {law = "PacketLoss", observed = 0.1},
-  {law = "Fixed", rounds = 200, repeat = 9},
-]
-
-[[policies]]          # a section for each policy
-policy = "SuccessiveElimination"
-confidence = 1.0
-
-[[policies]]
-policy = "PhasedElimination"
-confidence = 1.0
-"""
-
-SHORTER = """\
+PROBLEMS = """\
 # Bernoulli arms, the first is best:
 rewards = {best = 0.6, gap = 0.1, arms = 10}
-# Ten arms alike:
+# Ten equal arms:
 rewards = {law = "Beta", a = 2.0, b = 6.0, repeat = 10}
 # Delays that depend on the reward:
 delays.law = "ByReward"
 delays.laws.0 = {law = "Never"}
 delays.laws.1 = {law = "Fixed", rounds = 500}
 # Instead of both, your own function from a numpy.random.Generator to a
-# belated.Problem, in a module beside the file. (Your own policy or law is
+# belated.Problem, in a module next to the file. (Your own policy or law is
 # "my_module:ClassName".)
 family = "my_module:function"
 """
+"""Fragments: other ways to write a problem."""
 
-SWEPT = """\
-horizon = 20_000
-runs = 100
-
-[problem]
-rewards = {best = 0.6, gap = 0.1, arms = 10}
-delays = {law = "Fixed", rounds = 200}
-
-[[policies]]
-policy = "UCB"
-confidence = 1.0
-
-[[policies]]
-policy = "SuccessiveElimination"
-confidence = 1.0
-
-[sweep]
-key = "problem.delays.rounds"
-values = {from = 0, to = 500, steps = 11}
-name = "delay in rounds"   # in table and plot (the key if left out)
-"""
-
-KEYS_TO_SWEEP = (
+SWEPT_KEYS = (
     ("problem.rewards.gap", "[0.05, 0.1, 0.2]"),
     ("problem.rewards.arms", "[2, 5, 10, 20, 50]"),
     ("problem.delays[1].alpha", "{from = 0.2, to = 1.0, steps = 5}"),
@@ -94,104 +36,108 @@ KEYS_TO_SWEEP = (
 )
 
 
-def toml(text: str) -> str:
-    """TOML as rich markup: keys, text and comments told apart."""
+def example(name: str) -> str:
+    """The text of an example file."""
+    return (EXAMPLES / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _toml(text: str) -> str:
+    """TOML as rich markup: keys, strings and comments in different colours."""
     lines = []
     for line in text.rstrip().splitlines():
         code, mark, comment = line.partition("#")
-        shown = re.sub(r'("[^"]*")', r"[green]\1[/green]", escape(code))
-        shown = re.sub(r"^(\s*)([\w.]+)( =)", r"\1[cyan]\2[/cyan]\3", shown)
+        markup = re.sub(r'("[^"]*")', r"[green]\1[/green]", escape(code))
+        markup = re.sub(r"^(\s*)([\w.]+)( =)", r"\1[cyan]\2[/cyan]\3", markup)
         if code.startswith("["):
-            shown = f"[bold]{escape(code)}[/bold]"
-        lines.append(f"  {shown}[dim]{escape(mark + comment)}[/dim]" if mark else f"  {shown}")
+            markup = f"[bold]{escape(code)}[/bold]"
+        lines.append(f"  {markup}[dim]{escape(mark + comment)}[/dim]" if mark else f"  {markup}")
     return "\n".join(lines)
 
 
-def shell(*lines: str) -> str:
+def _shell(*lines: str) -> str:
     """Commands as rich markup."""
     return "\n".join(f"  [bold]{escape(line)}[/bold]" for line in lines)
 
 
-def _help(first: str, *rest: str) -> str:
-    """A help text; all but the first paragraph would be dim otherwise."""
-    return "\n\n".join([first, *(f"[not dim]{part}[/not dim]" for part in rest)])
+def _help(summary: str, *paragraphs: str) -> str:
+    """A help text; typer would dim all paragraphs but the first."""
+    return "\n\n".join([summary, *(f"[not dim]{paragraph}[/not dim]" for paragraph in paragraphs)])
 
 
-EXITS = "Exit status: 0 fine, 2 a mistake in file or options, 130 interrupted."
+EXIT_STATUS = "Exit status: 0 success, 2 a mistake in file or options, 130 interrupted."
 
 APP = _help(
-    "Bandits whose feedback comes late, or never: simulate them, or run them.",
-    "A file says what is played: a problem (arms with rewards and delays) and\npolicies.",
-    toml(MINIMAL),
-    "Save this as first.toml, and play it:",
-    shell("belated simulate first.toml"),
-    "The whole form of a file, with a complete example: [bold]belated simulate --help[/bold]\n"
-    "What can stand in it: [bold]belated policies[/bold], [bold]belated laws[/bold]\n"
-    "Regret against a delay, a gap, ...: [bold]belated sweep --help[/bold]\n"
+    "Bandits with delayed or missing feedback: simulate them, or run them.",
+    "A file describes a simulation: a problem (arms with rewards and delays) and\npolicies.",
+    _toml(example("first")),
+    "Save this as first.toml and simulate it:",
+    _shell("belated simulate first.toml"),
+    "The whole format of a file, with a complete example: [bold]belated simulate --help[/bold]\n"
+    "Names for a file: [bold]belated policies[/bold], [bold]belated laws[/bold]\n"
+    "Regret as a function of a delay, a gap, ...: [bold]belated sweep --help[/bold]\n"
     "What theory guarantees: [bold]belated bounds --help[/bold]\n"
     "The paper's figures and claims: [bold]belated reproduce --help[/bold]\n"
     "Which policy for which delays: [bold]belated arena --help[/bold]",
-    "On real traffic, behind HTTP, with a dashboard: [bold]belated serve --help[/bold]\n"
-    "To look around there, with traffic that is simulated: [bold]belated demo[/bold]",
+    "On real traffic, over HTTP, with a dashboard: [bold]belated serve --help[/bold]\n"
+    "The same with simulated traffic, to try it out: [bold]belated demo[/bold]",
 )
 
 BOUNDS = _help(
-    "Print what theory guarantees for the problem of a file, before a single pull.",
-    "For each policy that a theorem is about: the bound on its regret at the\nhorizon, its parts, the quantiles of the "
-    "delays that make it smallest, and\nwhat drives it; then the paper's Table 1 with the file's numbers.",
-    shell("belated bounds first.toml", "belated bounds first.toml --horizon 1000000"),
-    "The form of a file: [bold]belated simulate --help[/bold]",
+    "Print what theory guarantees for the problem of a file, without simulating.",
+    "For each policy with a theorem: the bound on its regret at the horizon, its\nterms, the delay quantiles that "
+    "minimise it, and what dominates it; then the\npaper's Table 1 with the numbers of the file.",
+    _shell("belated bounds first.toml", "belated bounds first.toml --horizon 1000000"),
+    "The format of a file: [bold]belated simulate --help[/bold]",
 )
 
 POLICIES = _help(
-    "List the policies: formulas, parameters; or tell about one.",
-    shell("belated policies", "belated policies SuccessiveElimination", "belated policies OPSE"),
+    "List the policies with their formulas and parameters, or describe one.",
+    _shell("belated policies", "belated policies SuccessiveElimination", "belated policies OPSE"),
 )
 
 LAWS = _help(
-    "List the laws of rewards and delays: formulas, parameters; or tell about one.",
-    shell("belated laws", "belated laws Pareto"),
+    "List the reward and delay laws with their parameters, or describe one.",
+    _shell("belated laws", "belated laws Pareto"),
 )
 
 SIMULATE = _help(
-    "Play what a file says, and write a result, a table and a plot.",
-    shell(
+    "Simulate what a file describes; write a result, a table and a plot.",
+    _shell(
         "belated simulate first.toml",
         "belated simulate first.toml --runs 1000 --seed 7 --out out/more",
     ),
     "A minimal file:",
-    toml(MINIMAL),
+    _toml(example("first")),
     f"Without a section [bold]{escape('[[policies]]')}[/bold] it compares UCB, Thompson sampling,\n"
     "PrefixUCB (spread) and PendingUCB, with confidence = 1.",
-    "All that a file may say (names: belated policies, belated laws):",
-    toml(COMPLETE),
+    "Everything that a file can contain (names: belated policies, belated laws):",
+    _toml(example("complete")),
     "Other ways to write a problem:",
-    toml(SHORTER),
-    "In the folder: result.npz (all arrays, and what they came from; belated.Result\n"
-    "has load for it), regret.csv (the curves), regret.png and regret.svg. They\n"
-    "replace files of the same names. Ctrl-C keeps the runs that are finished.",
-    "All policies of a run meet the same rewards and delays, so the differences in\nthe table are paired.",
-    EXITS,
+    _toml(PROBLEMS),
+    "Output: result.npz (all arrays with their manifest, for belated.Result.load),\n"
+    "regret.csv (the curves), regret.png and regret.svg. Existing files of these\n"
+    "names are replaced. Ctrl-C keeps the finished runs.",
+    "In each run all policies face the same rewards and delays, so the differences\nin the table are paired.",
+    EXIT_STATUS,
 )
 
 SWEEP = _help(
-    "Regret against one key of a file: the delay, the gap, the number of arms, ...",
-    shell("belated sweep delays.toml", "belated sweep delays.toml --runs 20 --out out/quick"),
-    "A file as for belated simulate, with a section [bold]" + escape("[sweep]") + "[/bold]:",
-    toml(SWEPT),
-    "Keys are joined by dots, places in a list count from 0:",
-    "\n".join(f"  [green]{escape(key):<24}[/green]  {escape(values)}" for key, values in KEYS_TO_SWEEP),
-    "Values between whole ends are whole; write 0.0 and 1.0 for decimals. All\n"
-    "values have the same seed, so that they are paired run by run.",
-    "In the folder: sweep.csv, sweep.png, sweep.svg, and in results/ a result for\n"
-    "each value. They replace those that are there. Ctrl-C keeps the values that\n"
-    "are finished.",
-    EXITS,
+    "Regret as a function of one key of a file: the delay, the gap, the arms, ...",
+    _shell("belated sweep delays.toml", "belated sweep delays.toml --runs 20 --out out/quick"),
+    f"A file as for belated simulate, with a section [bold]{escape('[sweep]')}[/bold]:",
+    _toml(example("sweep")),
+    "Keys are joined by dots; indices of a list start at 0:",
+    "\n".join(f"  [green]{escape(key):<24}[/green]  {escape(values)}" for key, values in SWEPT_KEYS),
+    "Values between integers are integers; write 0.0 and 1.0 for decimals. All\n"
+    "values have the same seed, so they are paired run by run.",
+    "Output: sweep.csv, sweep.png, sweep.svg, and a result for each value in\n"
+    "results/. Existing files are replaced. Ctrl-C keeps the finished values.",
+    EXIT_STATUS,
 )
 
 PLOT = _help(
-    "Draw a saved result again.",
-    shell(
+    "Plot a saved result again.",
+    _shell(
         "belated plot out/first",
         "belated plot out/first/result.npz --out regret.pdf",
         "belated plot out/delays --out sweep.svg",
@@ -199,43 +145,93 @@ PLOT = _help(
 )
 
 REPRODUCE = _help(
-    "Play the paper's experiments, and test what it says about them, claim by claim.",
-    shell(
-        "belated reproduce                        all of the paper, full size",
-        "belated reproduce figure1 theorem6       some of it",
-        "belated reproduce all                    also what goes beyond it",
+    "Run the paper's experiments and test its claims.",
+    _shell(
+        "belated reproduce                        the whole paper, full size",
+        "belated reproduce figure1 theorem6       a part of it",
+        "belated reproduce all                    also what goes beyond the paper",
         "belated reproduce --fraction 0.05        a quick look",
-        "belated reproduce --list                 what there is",
+        "belated reproduce --list                 the experiments",
     ),
     "Each claim of the paper is a sentence with a statistical test: it holds, fails,\n"
-    "or is undecided, with the numbers. Where one is undecided more runs are played,\n"
-    "up to a most that --list shows.",
-    "In the folder: report/index.html (the page to open), report/figures (SVG, PDF,\n"
-    "PNG, and the data of each), report/claims.md and claims.json, and all results in\n"
-    "results/. What is finished there with the same manifest is used again. Ctrl-C\n"
-    "keeps it, and reports what is finished.",
-    "An experiment is a file of data. One of your own, of the same form, can be played\n"
-    "as well: belated reproduce mine.toml",
-    EXITS,
+    "or is undecided, with the numbers. While a claim is undecided, more runs are\n"
+    "added, up to a maximum that --list shows.",
+    "Output: report/index.html (open this), report/figures (SVG, PDF, PNG and data),\n"
+    "report/claims.md and claims.json, and all results in results/. Finished results\n"
+    "with the same manifest are reused. Ctrl-C keeps and reports what is finished.",
+    "An experiment is a TOML file. Your own file of the same format works as well:\nbelated reproduce mine.toml",
+    EXIT_STATUS,
 )
 
 ARENA = _help(
-    "Play every policy on every kind of delay, and compare.",
-    shell(
-        "belated arena                                all rows, all policies",
-        "belated arena --rows 'fixed-*,pareto-*'      some rows",
+    "Compare all policies on all kinds of delays.",
+    _shell(
+        "belated arena                                all scenarios and policies",
+        "belated arena --rows 'fixed-*,pareto-*'      some scenarios",
         "belated arena --policies UCB,SE,PrefixUCB    some policies",
-        "belated arena --policy mine.rules:MyPolicy   one of your own enters too",
-        "belated arena --list                         the rows, with their reasons",
+        "belated arena --policy mine.rules:MyPolicy   and one of your own",
+        "belated arena --list                         list the scenarios",
     ),
-    "A row is a family of problems. Within a row all policies meet the same\n"
-    "rewards and delays, run by run, and each has its ratio to the row's least\n"
-    "regret. Rows are played until each ratio's standard error is at most 5 % of\n"
-    "it. Every policy that has a confidence has c = 1.",
-    "In the folder: arena.png and arena.svg (the picture), arena-small.png and\n"
-    "arena-small.svg (one line a policy), arena.md (tables: geometric means by\n"
-    "kind of row, with the rows held out by themselves, worst rows, every ratio,\n"
-    "the rows above 1.25 by name), ratios.csv, scores.json. Ctrl-C keeps the rows\n"
-    "that are finished.",
-    EXITS,
+    "A scenario is a family of problems. In each run of a scenario all policies\n"
+    "face the same rewards and delays; a policy's score is the ratio of its regret\n"
+    "to the scenario's smallest. Runs are added until the standard error of each\n"
+    "ratio is at most 5 % of it. Every policy with a confidence has c = 1.",
+    "Output: arena.png and arena.svg (the figure), arena-small.png and\n"
+    "arena-small.svg (one line per policy), arena.md (tables: geometric means by\n"
+    "kind of scenario and of the held-out ones, worst scenarios, every ratio, the\n"
+    "scenarios above 1.25), ratios.csv, scores.json. Ctrl-C keeps the finished\n"
+    "scenarios.",
+    EXIT_STATUS,
 )
+
+SERVE = """\
+Run policies on real traffic, over HTTP.
+
+The journal is a SQLite file, or a PostgreSQL URL; with PostgreSQL several servers can share one database. The path /
+shows a dashboard, /openapi.json describes the API.
+
+An experiment created without a policy uses Pending-UCB with confidence 1, for delays that do not depend on the reward;
+if they may, choose Prefix-UCB with confidence 1 and spread, which is also the default for experiments with silence.
+
+Each setting is a flag, or an environment variable (BELATED_DB, BELATED_HOST, BELATED_PORT, BELATED_LOG), or a line of a
+TOML file (--config, or BELATED_CONFIG):
+
+  db = "bandits.db"
+  host = "127.0.0.1"
+  port = 8000
+  log = "info"
+
+Without keys the server listens only on this machine; see belated keys.
+"""
+
+VERIFY = """\
+Recompute everything from the journal and compare.
+
+Every experiment is replayed from its first event: the decisions must be the same, the lifecycle of each decision must
+be valid, and the state must equal the snapshots, to the bit. The exit status is 1 if something differs.
+"""
+
+IMPORT = """\
+Restore an export.
+
+FILE.parquet comes from GET /v1/experiments/NAME/export.parquet. Events that are already there must be the same and are
+not imported twice; after an error nothing is imported.
+"""
+
+KEYS = """\
+Manage API keys.
+
+A reader can view, a writer can also create experiments, decide and send feedback, an admin can also stop and change
+experiments. Once a key exists, every request needs one: Authorization: Bearer KEY.
+"""
+
+DEMO = """\
+Try the service with simulated traffic.
+
+Three experiments with hours of history, whose feedback is delayed or lost; visitors keep coming until Ctrl-C. In one,
+successes are slow and failures fast (OPSE); in one, only successes are reported (silence means failure, with the
+default policy for that); in one, delays have a heavy tail (Thompson sampling).
+
+The dashboard's address is printed, and opened in a browser if there is one. The database is a temporary file unless
+--db says where to keep it; the same --db again continues from there.
+"""

@@ -1,4 +1,4 @@
-"""Options that commands share; each takes the place of what the file says."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from typing import Annotated, Any
 import typer
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE.toml", help="What to play; its form is told above.", show_default=False)
+    Path, typer.Argument(metavar="FILE.toml", help="What to simulate; the format is shown above.", show_default=False)
 ]
 Runs = Annotated[
-    int | None, typer.Option(metavar="N", help="Independent runs, instead of the file's.", show_default=False)
+    int | None, typer.Option(metavar="N", help="Independent runs; overrides the file.", show_default=False)
 ]
-Seed = Annotated[int | None, typer.Option(metavar="N", help="The seed, instead of the file's.", show_default=False)]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="The seed; overrides the file.", show_default=False)]
 Horizon = Annotated[
-    int | None, typer.Option(metavar="T", help="Rounds of a run, instead of the file's.", show_default=False)
+    int | None, typer.Option(metavar="T", help="Rounds of a run; overrides the file.", show_default=False)
 ]
 Out = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="Where the files go, instead of the file's out.", show_default=False),
+    Path | None, typer.Option(metavar="FOLDER", help="Output folder; overrides the file.", show_default=False)
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="Threads: all cores if left out. No result depends on it.", show_default=False
+        min=1, metavar="N", help="Threads; by default all cores. Results do not depend on it.", show_default=False
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No bar and no table, errors alone.")]
+Device = Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to simulate.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
+Db = Annotated[
+    str | None,
+    typer.Option(metavar="PATH|URL", help="SQLite file, or postgresql://... [default: bandits.db]", show_default=False),
+]
 
 
 def overrides(runs: int | None, seed: int | None, horizon: int | None, out: Path | None) -> dict[str, Any]:
-    """The options that take the place of a file's keys."""
+    """The options that override keys of a file."""
     return {"runs": runs, "seed": seed, "horizon": horizon, "out": out}

@@ -1,11 +1,23 @@
-"""``belated simulate``: play what a file says."""
+"""``belated simulate``: simulate what a file describes."""
 
 from __future__ import annotations
 
-import typer
+from typing import TYPE_CHECKING
 
-from belated.cli.console import INTERRUPTED, console, guarded, interrupted_once, note
+from belated.cli.console import (
+    console,
+    error_messages,
+    exit_interrupted,
+    interrupted_once,
+    note,
+    note_written,
+    progress_callback,
+)
 from belated.cli.options import File, Horizon, Out, Quiet, Runs, Seed, Workers, overrides
+
+if TYPE_CHECKING:
+    from belated.atomic_output import StagedOutput
+    from belated.simulation.result import Result
 
 
 def command(
@@ -17,29 +29,25 @@ def command(
     workers: Workers = None,
     quiet: Quiet = False,
 ) -> None:
-    """Play what a file says; write a result, a table and a plot."""
-    with guarded():
+    """Simulate what a file describes; write a result, a table and a plot."""
+    with error_messages():
         from belated.atomic_output import StagedOutput
-        from belated.cli.progress_bar import bar
-        from belated.cli.tables import caution, heading, pace, summary
         from belated.errors import Interrupted
         from belated.simulation.simulate import simulate
         from belated.studies.config import read_experiment
 
         experiment = read_experiment(file, **overrides(runs, seed, horizon, out))
-        from belated.cli.output import write_result  # heavy, and not needed to find a mistake
-
         if experiment.swept is not None and not quiet:
             note(
-                f"{file} has a section [sweep]; belated sweep plays that, this is the file without it.",
+                f"{file} has a section [sweep], which only belated sweep uses; it is ignored here.",
                 "bold yellow",
                 "note: ",
                 stderr=True,
             )
         with StagedOutput(experiment.out) as stage, interrupted_once():
-            stopped = None
+            interrupted = False
             try:
-                with bar("simulating", quiet) as progress:
+                with progress_callback("simulating", quiet) as progress:
                     result = simulate(
                         experiment.problem,
                         experiment.policies,
@@ -53,21 +61,30 @@ def command(
             except Interrupted as error:
                 if error.result is None:
                     raise
-                stopped, result = error, error.result
-            write_result(stage, result)
+                interrupted, result = True, error.result
+            _write(stage, result)
             names = stage.commit()
         if not quiet:
+            from belated.cli.tables import caution, heading, speed, summary
+
             screen = console()
             screen.print(heading(file.stem, result))
             screen.print(summary(result, screen.width))
             screen.print()
-            screen.print(pace([result]) + caution(result), style="dim")
-            note(f"{experiment.out}: {', '.join(names)}", "bold green", "wrote ")
-        if stopped is not None:
-            note(
-                f"after {result.runs:,} of {experiment.runs:,} runs; the finished runs are in {experiment.out}.",
-                "bold yellow",
-                "interrupted ",
-                stderr=True,
+            screen.print(speed([result]) + caution(result), style="dim")
+            note_written(f"{experiment.out}: {', '.join(names)}")
+        if interrupted:
+            exit_interrupted(
+                f"after {result.runs:,} of {experiment.runs:,} runs; the finished runs are in {experiment.out}."
             )
-            raise typer.Exit(INTERRUPTED)
+
+
+def _write(stage: StagedOutput, result: Result) -> None:
+    """Write result.npz, regret.csv, regret.png and regret.svg."""
+    from belated.simulation.figures import save_figure
+
+    result.save(stage.path("result.npz"))
+    result.to_frame().to_csv(stage.path("regret.csv"), index=False, lineterminator="\n")
+    figure = result.plot()
+    for suffix in ("png", "svg"):
+        save_figure(figure, stage.path(f"regret.{suffix}"))

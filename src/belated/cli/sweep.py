@@ -1,11 +1,23 @@
-"""``belated sweep``: regret against one key of a file."""
+"""``belated sweep``: regret as a function of one key of a file."""
 
 from __future__ import annotations
 
-import typer
+import re
+from typing import TYPE_CHECKING
 
-from belated.cli.console import INTERRUPTED, console, guarded, interrupted_once, note
+from belated.cli.console import (
+    console,
+    error_messages,
+    exit_interrupted,
+    interrupted_once,
+    note_written,
+    progress_callback,
+)
 from belated.cli.options import File, Horizon, Out, Quiet, Runs, Seed, Workers, overrides
+
+if TYPE_CHECKING:
+    from belated.atomic_output import StagedOutput
+    from belated.studies.sweep import Sweep
 
 
 def command(
@@ -17,29 +29,25 @@ def command(
     workers: Workers = None,
     quiet: Quiet = False,
 ) -> None:
-    """Regret against one key of a file: the delay, the gap, the number of arms, ..."""
-    with guarded():
+    """Compute regret as a function of one key of a file."""
+    with error_messages():
         from belated.atomic_output import StagedOutput
-        from belated.cli.progress_bar import bar
-        from belated.cli.tables import heading, pace, sweep_table
         from belated.errors import SweepInterrupted
         from belated.studies.config import read_sweep
         from belated.studies.sweep import sweep
 
         plan = read_sweep(file, **overrides(runs, seed, horizon, out))
-        from belated.cli.output import write_sweep  # heavy, and not needed to find a mistake
-
         first = plan.experiments[0]
-        each = dict(zip(plan.values, plan.experiments, strict=True))
+        experiments = dict(zip(plan.values, plan.experiments, strict=True))
         with StagedOutput(first.out) as stage, interrupted_once():
-            stopped = None
+            interrupted = False
             try:
-                with bar("sweeping", quiet) as progress:
+                with progress_callback("sweeping", quiet) as progress:
                     swept = sweep(
-                        lambda value: each[value].problem,
+                        lambda value: experiments[value].problem,
                         plan.values,
-                        lambda value: each[value].policies,
-                        horizon=lambda value: each[value].horizon,
+                        lambda value: experiments[value].policies,
+                        horizon=lambda value: experiments[value].horizon,
                         runs=first.runs,
                         seed=first.seed,
                         name=plan.name,
@@ -50,21 +58,35 @@ def command(
             except SweepInterrupted as error:
                 if error.sweep is None:
                     raise
-                stopped, swept = error, error.sweep
-            write_sweep(stage, swept, plan.key)
+                interrupted, swept = True, error.sweep
+            _write(stage, swept, plan.key)
             names = stage.commit()
         if not quiet:
+            from belated.cli.tables import heading, speed, sweep_table
+
             screen = console()
             screen.print(heading(file.stem, swept.results[0], same_horizon=plan.key != "horizon"))
             screen.print(sweep_table(swept))
             screen.print()
-            screen.print(pace(swept.results), style="dim")
-            note(f"{first.out}: {', '.join(names)}", "bold green", "wrote ")
-        if stopped is not None:
-            note(
-                f"after {len(swept.values)} of {len(plan.values)} values; the finished values are in {first.out}.",
-                "bold yellow",
-                "interrupted ",
-                stderr=True,
+            screen.print(speed(swept.results), style="dim")
+            note_written(f"{first.out}: {', '.join(names)}")
+        if interrupted:
+            exit_interrupted(
+                f"after {len(swept.values)} of {len(plan.values)} values; the finished values are in {first.out}."
             )
-            raise typer.Exit(INTERRUPTED)
+
+
+def _write(stage: StagedOutput, sweep: Sweep, key: str) -> None:
+    """Write sweep.csv, sweep.png, sweep.svg, and a result for each value in results."""
+    from belated.simulation.figures import save_figure
+    from belated.specs.paths import steps_of
+
+    parameter = steps_of(key, "key")[-1]
+    width = len(str(len(sweep.values) - 1))
+    for index, (value, result) in enumerate(zip(sweep.values, sweep.results, strict=True)):
+        name = re.sub(r"[^\w.+=-]", "_", f"{index:0{width}d}-{parameter}={value}")
+        result.save(stage.path(f"results/{name}.npz"))
+    sweep.to_frame().to_csv(stage.path("sweep.csv"), index=False, lineterminator="\n")
+    figure = sweep.plot()
+    for suffix in ("png", "svg"):
+        save_figure(figure, stage.path(f"sweep.{suffix}"))

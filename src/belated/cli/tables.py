@@ -1,4 +1,4 @@
-"""The tables that end a simulation or a sweep."""
+"""The tables printed after a simulation or a sweep."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from belated.cli.console import plain_table
 from belated.errors import BelatedError
 from belated.formatting import compact, duration, percentage, plural, plus_minus
 from belated.kernel.rng import family_generator
@@ -20,12 +20,12 @@ from belated.simulation.result import Result
 if TYPE_CHECKING:
     from belated.studies.sweep import Sweep
 
-LOOKED_AT = 1000
-"""Runs of a family that are drawn again to know which arm was best."""
+SAMPLED_RUNS = 1000
+"""Runs of a family whose problems are drawn again to find the best arm."""
 
 
 def heading(name: str, result: Result, same_horizon: bool = True) -> Text:
-    """What was played, in a line."""
+    """One line that says what was simulated."""
     manifest = result.manifest
     parts = [plural(result.pulls.shape[2], "arm"), plural(result.runs, "run"), f"seed {manifest.seed}"]
     if same_horizon:
@@ -33,14 +33,10 @@ def heading(name: str, result: Result, same_horizon: bool = True) -> Text:
     return Text.assemble(("\n" + name, "bold"), ("  " + ", ".join(parts), "dim"))
 
 
-def _table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
-
-
 def summary(result: Result, width: int = 80) -> Table:
-    """One row a policy: regret at the horizon, paired difference to the best policy, where pulls and feedback went; the
-    last only where there is room."""
-    table = _table()
+    """One row per policy: regret at the horizon, paired difference to the best policy and, if the terminal is wide enough,
+    shares of pulls and feedback."""
+    table = plain_table()
     several = len(result.labels) > 1
     room = 4 if width >= 72 else 1 if width >= 56 else 0
     longest = max(map(len, result.labels))
@@ -56,7 +52,7 @@ def summary(result: Result, width: int = 80) -> Table:
     for row, label in enumerate(result.labels):
         cells = [label, plus_minus(final[row], _stderr(result.final[row]))]
         if several:
-            cells.append("best" if row == best else _apart(result, row, best))
+            cells.append("best" if row == best else _difference(result, row, best))
         pulls = float(result.pulls[row].sum(dtype=np.int64))
         counts = [result.observed, result.in_flight, result.lost]
         shares = [percentage(*share_of_best[row]) if share_of_best is not None else "?"]
@@ -65,14 +61,14 @@ def summary(result: Result, width: int = 80) -> Table:
     return table
 
 
-def _apart(result: Result, row: int, best: int) -> str:
-    """How far a policy is above the best one, paired run by run, and their ratio."""
-    apart = result.difference(row, best)
-    least = float(result.final[best].mean())
-    text = plus_minus(apart.mean, apart.stderr, "+")
-    if least <= 0.0:
+def _difference(result: Result, row: int, best: int) -> str:
+    """The paired difference of a policy to the best one, and their ratio."""
+    difference = result.difference(row, best)
+    smallest = float(result.final[best].mean())
+    text = plus_minus(difference.mean, difference.stderr, "+")
+    if smallest <= 0.0:
         return text
-    ratio = float(result.final[row].mean()) / least
+    ratio = float(result.final[row].mean()) / smallest
     return f"{text}, {f'{ratio:,.0f}' if ratio >= 10 else f'{ratio:.2f}'}x"
 
 
@@ -81,8 +77,8 @@ def _stderr(values: npt.NDArray[np.float64]) -> float:
 
 
 def best_arm_pulls(result: Result) -> list[tuple[float, float]] | None:
-    """For each policy, the pulls of an arm with the best mean, and all pulls, of the first runs; None where the problem
-    cannot be made anew."""
+    """For each policy the pulls of arms with the best mean and all pulls, in the first runs; None if the problem cannot be
+    recreated."""
     try:
         problem = result.source[0] if result.source else result.manifest.make_problem()
     except BelatedError:
@@ -90,24 +86,24 @@ def best_arm_pulls(result: Result) -> list[tuple[float, float]] | None:
     if isinstance(problem, Problem):
         pulls, best = result.pulls, np.broadcast_to(problem.gaps == 0.0, result.pulls.shape[1:])
     else:
-        runs = min(result.runs, LOOKED_AT)
+        runs = min(result.runs, SAMPLED_RUNS)
         drawn = [problem(family_generator(result.manifest.seed, run)).gaps == 0.0 for run in range(runs)]
         pulls, best = result.pulls[:, :runs], np.array(drawn)
     return [(float(row[best].sum(dtype=np.int64)), float(row.sum(dtype=np.int64))) for row in pulls]
 
 
 def sweep_table(sweep: Sweep) -> Table:
-    """One row a value, one column a policy; the least regret of a row stands out."""
-    table = _table()
+    """One row per value, one column per policy; the smallest regret of a row is highlighted."""
+    table = plain_table()
     table.add_column(sweep.name, justify="right", style="bold", overflow="fold")
     for label in sweep.labels:
         table.add_column(label, justify="right", overflow="fold")
-    least = sweep.mean.argmin(axis=0)
-    for place, value in enumerate(sweep.values):
+    best = sweep.mean.argmin(axis=0)
+    for index, value in enumerate(sweep.values):
         cells = [
             Text(
-                plus_minus(sweep.mean[row, place], sweep.stderr[row, place]),
-                style="green" if row == least[place] and len(sweep.labels) > 1 else "",
+                plus_minus(sweep.mean[row, index], sweep.stderr[row, index]),
+                style="green" if row == best[index] and len(sweep.labels) > 1 else "",
             )
             for row in range(len(sweep.labels))
         ]
@@ -115,17 +111,17 @@ def sweep_table(sweep: Sweep) -> Table:
     return table
 
 
-def pace(results: Sequence[Result]) -> str:
-    """How much was played, in what time; and how the table is to be read."""
+def speed(results: Sequence[Result]) -> str:
+    """How much was simulated in what time, and how to read the table."""
     rounds = sum(result.runs * result.horizon * len(result.labels) for result in results)
     spent = sum(result.manifest.seconds for result in results)
-    speed = compact(rounds / max(spent, 1e-9))
-    return f"{compact(rounds)} rounds in {duration(spent)}, {speed} rounds/s; ± one standard error"
+    per_second = compact(rounds / max(spent, 1e-9))
+    return f"{compact(rounds)} rounds in {duration(spent)}, {per_second} rounds/s; ± one standard error"
 
 
 def caution(result: Result) -> str:
-    """What the table does not show exactly."""
+    """Which runs the column of the best arm covers, if not all."""
     problem = result.source[0] if result.source is not None else None
-    if result.runs <= LOOKED_AT or isinstance(problem, Problem):
+    if result.runs <= SAMPLED_RUNS or isinstance(problem, Problem):
         return ""
-    return f"; best arm: of the first {LOOKED_AT:,} runs"
+    return f"; best arm: first {SAMPLED_RUNS:,} runs only"

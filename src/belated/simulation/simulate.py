@@ -20,7 +20,7 @@ from belated.errors import Interrupted, InvalidParameter
 from belated.kernel.rng import check_seed, family_generator
 from belated.policies._base.policy import Policy, check_registered
 from belated.problem import Family, Problem
-from belated.simulation.progress import Progress, reporter
+from belated.simulation.progress import Progress, progress_reporter
 from belated.simulation.result import Result
 from belated.simulation.result_builder import ResultBuilder
 from belated.validation import MAX_HORIZON, check_integer, is_integer
@@ -87,7 +87,7 @@ def simulate(
     first = problem if isinstance(problem, Problem) else _drawn(problem, plan.seed, 0)
     collector = ResultBuilder(problem, chosen, plan, runs, first.arms)
     started = time.perf_counter()
-    with reporter(progress, total=runs * horizon * len(chosen)) as report:
+    with progress_reporter(progress, total=runs * horizon * len(chosen)) as report:
         try:
             if device == "cuda":
                 playing = _on_device(problem, chosen, plan, runs, collector)
