@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from belated.cli.catalogue import written
+from belated.cli.catalogue import example_toml
 from belated.delays._base import DELAYS
 from belated.policies._base.policy import POLICIES
 from belated.rewards._base import REWARDS
@@ -38,7 +38,7 @@ def test_policies_tells_all_there_is(call: Callable[..., Any]) -> None:
             assert parameter.name in shown + everyone
     assert "alpha a number > 0" in squeezed(block(text, "PatientBandits"))
     assert "delta a number in (0, 1] default 0.05" in squeezed(block(text, "UCB"))
-    assert "confidence a number > 0 may be left out" in squeezed(block(text, "UCB"))
+    assert "confidence a number > 0 optional" in squeezed(block(text, "UCB"))
 
 
 def test_laws_tells_all_there_is(call: Callable[..., Any]) -> None:
@@ -83,7 +83,7 @@ def test_a_name_of_both_kinds_shows_both(call: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(("kind", "name", "cls"), LAWS, ids=lambda part: part if isinstance(part, str) else "")
 def test_how_a_law_is_written_can_be_read(call: Callable[..., Any], kind: str, name: str, cls: Any) -> None:
-    line = written("law", cls)
+    line = example_toml("law", cls)
     assert squeezed(line) in squeezed(call("laws", name).stdout)
     data = tomllib.loads(f"law = {line}")["law"]
     law = read_reward(data, "law") if kind == "rewards" else read_delay(data, "law")
@@ -92,7 +92,7 @@ def test_how_a_law_is_written_can_be_read(call: Callable[..., Any], kind: str, n
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_how_a_policy_is_written_can_be_read(call: Callable[..., Any], name: str) -> None:
-    text = written("policy", POLICIES[name])
+    text = example_toml("policy", POLICIES[name])
     assert squeezed(text) in squeezed(call("policies", name).stdout)
     assert type(read_policy(tomllib.loads(text)["policies"][0])) is POLICIES[name]
 
@@ -103,6 +103,6 @@ def test_how_a_policy_is_written_can_be_read(call: Callable[..., Any], name: str
 def test_an_unknown_name(call: Callable[..., Any], command: str, name: str, meant: str) -> None:
     result = call(command, name)
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"error: {name!r} is no ")
+    assert result.stderr.startswith(f"error: {name!r} is not a ")
     assert ("Did you mean" in result.stderr) == bool(meant)
     assert meant in result.stderr

@@ -48,8 +48,8 @@ def test_no_line_of_a_help_text_is_broken(text: str) -> None:
 
 def test_help_shows_the_examples_as_they_are(call: Callable[..., Any]) -> None:
     for command, texts in {
-        "simulate": (help_text.MINIMAL, help_text.COMPLETE, help_text.SHORTER),
-        "sweep": (help_text.SWEPT,),
+        "simulate": (help_text.example("first"), help_text.example("complete"), help_text.PROBLEMS),
+        "sweep": (help_text.example("sweep"),),
     }.items():
         shown = [line.strip() for line in call(command, "--help").output.splitlines()]
         for text in texts:
@@ -63,15 +63,15 @@ def test_help_tells_every_key_of_a_file(call: Callable[..., Any]) -> None:
 
 
 def test_the_examples_of_the_help_can_be_played(call: Callable[..., Any], tmp_path: Path) -> None:
-    for text in (help_text.MINIMAL, help_text.COMPLETE):
+    for text in (help_text.example("first"), help_text.example("complete")):
         (tmp_path / "first.toml").write_text(text)
         assert call("simulate", "first.toml", "--runs", 2, "--horizon", 300).exit_code == 0
-    (tmp_path / "delays.toml").write_text(help_text.SWEPT)
+    (tmp_path / "delays.toml").write_text(help_text.example("sweep"))
     assert call("sweep", "delays.toml", "--runs", 2, "--horizon", 300).exit_code == 0
 
 
 def test_the_other_ways_to_write_a_problem_can_be_read(tmp_path: Path) -> None:
-    lines = [line for line in help_text.SHORTER.splitlines() if not line.startswith("#")]
+    lines = [line for line in help_text.PROBLEMS.splitlines() if not line.startswith("#")]
     gapped, alike, *delays, family = lines
     rest = '\n[[policies]]\npolicy = "UCB"\n'
     for rewards in (gapped, "rewards = [{law = 'Bernoulli', mean = 0.5}]"):
@@ -88,7 +88,7 @@ def test_the_other_ways_to_write_a_problem_can_be_read(tmp_path: Path) -> None:
     assert callable(read_experiment(path).problem)
 
 
-@pytest.mark.parametrize(("key", "values"), help_text.KEYS_TO_SWEEP)
+@pytest.mark.parametrize(("key", "values"), help_text.SWEPT_KEYS)
 def test_the_keys_of_the_help_can_be_swept(tmp_path: Path, key: str, values: str) -> None:
     if "alpha" in key:
         delays = '[{law = "Pareto", alpha = 1.0}, {law = "Pareto", alpha = 0.2, repeat = 9}]'
@@ -96,7 +96,7 @@ def test_the_keys_of_the_help_can_be_swept(tmp_path: Path, key: str, values: str
         delays = '{law = "Geometric", mean = 200}'
     else:
         delays = '{law = "Fixed", rounds = 200}'
-    text = help_text.SWEPT.replace('{law = "Fixed", rounds = 200}', delays).partition("[sweep]")[0]
+    text = help_text.example("sweep").replace('{law = "Fixed", rounds = 200}', delays).partition("[sweep]")[0]
     path = tmp_path / "sweep.toml"
     path.write_text(f'{text}[sweep]\nkey = "{key}"\nvalues = {values.partition("   ")[0]}\n')
     plan = read_sweep(path)
@@ -106,10 +106,11 @@ def test_the_keys_of_the_help_can_be_swept(tmp_path: Path, key: str, values: str
 
 def test_help_needs_no_heavy_module(environment: dict[str, str]) -> None:
     script = (
-        "import sys\nimport belated\nbefore = set(sys.modules)\nfrom belated.cli import app\n"
-        "try:\n    app(['simulate', '--help'])\nexcept SystemExit:\n    pass\n"
-        "names = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
-        "print(sorted(names & {'matplotlib', 'pandas', 'numba', 'scipy', 'numpy'}), file=sys.stderr)\n"
+        "import sys\nfrom belated.cli import app\n"
+        "for arguments in ([], ['simulate'], ['serve'], ['keys']):\n"
+        "    try:\n        app([*arguments, '--help'])\n    except SystemExit:\n        pass\n"
+        "names = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted(names & {'matplotlib', 'pandas', 'numba', 'scipy', 'numpy', 'starlette'}), file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
     assert done.stderr.strip() == "[]"

@@ -12,7 +12,7 @@ import numpy as np
 import pandas
 import pytest
 
-import belated.cli.output
+import belated.simulation.figures
 from belated import Problem, Result, simulate
 from belated.delays import Fixed
 from belated.errors import Interrupted
@@ -150,7 +150,7 @@ def test_a_failure_leaves_what_was_there(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device", "regret.svg")
 
-    monkeypatch.setattr(belated.cli.output, "save_figure", full)
+    monkeypatch.setattr(belated.simulation.figures, "save_figure", full)
     result = call("simulate", small, "--seed", 1)
     assert result.exit_code == 2
     assert "regret.svg: No space left on device" in result.stderr
@@ -172,7 +172,7 @@ def test_an_interruption_before_any_run_leaves_nothing(
     def stopped(*_: Any, **__: Any) -> None:
         raise Interrupted("interrupted before a run was finished.", None)
 
-    monkeypatch.setattr(importlib.import_module("belated.simulate"), "simulate", stopped)
+    monkeypatch.setattr(importlib.import_module("belated.simulation.simulate"), "simulate", stopped)
     result = call("simulate", small)
     assert result.exit_code == 130
     assert "interrupted before a run was finished" in result.stderr
@@ -231,7 +231,7 @@ def test_a_bug_of_ours_is_not_hidden(call: Callable[..., Any], small: Path, monk
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(importlib.import_module("belated.simulate"), "simulate", broken)
+    monkeypatch.setattr(importlib.import_module("belated.simulation.simulate"), "simulate", broken)
     with pytest.raises(RuntimeError, match="a bug"):
         call("simulate", small)
 

@@ -1,4 +1,4 @@
-"""``belated arena``: every policy on every kind of delay."""
+"""``belated arena``: compare all policies on all kinds of delays."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from belated.cli.console import INTERRUPTED, console, guarded, interrupted_once, note
-from belated.cli.options import Quiet, Workers
+from belated.cli.console import (
+    console,
+    error_messages,
+    exit_interrupted,
+    interrupted_once,
+    note_written,
+    progress_bar,
+)
+from belated.cli.options import Device, Quiet, Workers
 
 if TYPE_CHECKING:
     from belated.studies.arena import Scenario
+    from belated.studies.arena.scores import Scores
 
 OUT = Path("out/arena")
 
@@ -20,51 +28,48 @@ OUT = Path("out/arena")
 def command(
     rows: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Rows of these names; fixed-* is several. All if left out: see --list."),
+        typer.Option(metavar="PATTERN", help="Scenarios by name or pattern, such as fixed-*; by default all."),
     ] = None,
     policies: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Policies of these names or labels, such as UCB,SE. All if left out."),
+        typer.Option(metavar="NAME", help="Policies by name or label, such as UCB,SE; by default all."),
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODULE:CLASS", help="A policy of your own enters too: package.module:MyPolicy."),
+        typer.Option(metavar="MODULE:CLASS", help="Your own policy as another contestant: package.module:MyPolicy."),
     ] = None,
     runs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Runs of each row. As many as are needed if left out.", show_default=False),
+        typer.Option(metavar="N", help="Runs per scenario; by default as many as necessary.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same bits.")] = 0,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where table, picture and scores go.")] = OUT,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same result.")] = 0,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Output folder.")] = OUT,
     workers: Workers = None,
-    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where it is played.")] = "cpu",
-    listed: Annotated[bool, typer.Option("--list", help="Say what rows there are, and play nothing.")] = False,
+    device: Device = "cpu",
+    listed: Annotated[bool, typer.Option("--list", help="List the scenarios, and exit.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Play every policy on every kind of delay, and compare."""
-    with guarded():
-        from belated.studies.arena import scenarios as find
+    """Compare all policies on all kinds of delays."""
+    with error_messages():
+        from belated.studies.arena import scenarios
 
-        chosen = find(_split("rows", rows) or ["*"])
+        chosen = scenarios(_split("rows", rows) or ["*"])
         if listed:
             _list(chosen)
             return
         from belated.atomic_output import StagedOutput
-        from belated.cli.arena_tables import ratios, standings
-        from belated.cli.progress_bar import terminal_bar
         from belated.errors import ArenaInterrupted
-        from belated.formatting import duration
         from belated.specs.toml import find_modules_beside
         from belated.studies.arena import contestants, play
         from belated.studies.arena.files import write
 
-        find_modules_beside(Path("here"))  # a policy of the user's own may lie in the current folder
+        find_modules_beside(Path("here"))  # the user's own policy may be in the current folder
         players = contestants(_split("policies", policies), _split("policy", policy))
         started = time.perf_counter()
-        stopped = None
+        interrupted = None
         with StagedOutput(out) as stage, interrupted_once():
             try:
-                with terminal_bar(quiet) as bar:
+                with progress_bar(quiet) as bar:
                     scores = play(
                         chosen,
                         players,
@@ -74,63 +79,68 @@ def command(
                         device=device,
                         watch=None
                         if bar is None
-                        else lambda step: bar[1](
-                            f"{step.finished + 1}/{step.rows} {step.row}, {step.runs:,} runs", step.progress
+                        else lambda step: bar.show(
+                            step.progress, f"{step.finished + 1}/{step.rows} {step.row}, {step.runs:,} runs"
                         ),
                     )
             except ArenaInterrupted as error:
                 if error.scores is None:
                     raise
-                stopped, scores = error, error.scores
+                interrupted, scores = error, error.scores
             write(stage, scores)
             names = stage.commit()
         if not quiet:
-            screen = console()
-            whole = ratios(scores, screen.width)
-            if whole is not None:
-                screen.print(whole)
-                screen.print()
-            else:
-                screen.print(f"The table of ratios needs a wider terminal; it is in {out / 'arena.md'}.\n", style="dim")
-            screen.print(standings(scores, screen.width))
-            precision = f" {scores.precision}" if scores.precision else ""
-            screen.print(
-                f"\nRegret over the least regret of each row; geometric means.{precision} "
-                f"{int(scores.runs.sum()):,} runs of each policy in {duration(time.perf_counter() - started)}.",
-                style="dim",
-            )
-            note(f"{out}: {', '.join(names)}", "bold green", "wrote ")
-        if stopped is not None:
-            note(f"{stopped} They are in {out}.", "bold yellow", "", stderr=True)
-            raise typer.Exit(INTERRUPTED)
+            _show(scores, out, time.perf_counter() - started)
+            note_written(f"{out}: {', '.join(names)}")
+        if interrupted is not None:
+            exit_interrupted(f"{interrupted} They are in {out}.", "")
 
 
 def _split(option: str, names: list[str] | None) -> list[str]:
-    """Names may be given one by one, or with commas between them; an error where an option is given and none is in
-    it."""
+    """Split names at commas; an error if an option names nothing."""
     from belated.errors import ConfigurationError
 
     for name in names or []:
         if not name.replace(",", "").strip():
             raise ConfigurationError(
-                f"{option} is {name!r}, which names nothing; give a name or more, or leave --{option} out."
+                f"{option} is {name!r}, which names nothing; give at least one name, or omit --{option}."
             )
     return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
 
 
-def _list(rows: list[Scenario]) -> None:
-    """What there is: names and reasons, by kind."""
+def _show(scores: Scores, out: Path, spent: float) -> None:
+    from belated.cli.arena_tables import ranking_table, ratio_table
+    from belated.formatting import duration
+
+    screen = console()
+    ratios = ratio_table(scores, screen.width)
+    if ratios is not None:
+        screen.print(ratios)
+        screen.print()
+    else:
+        screen.print(f"The table of ratios needs a wider terminal; it is in {out / 'arena.md'}.\n", style="dim")
+    screen.print(ranking_table(scores, screen.width))
+    precision = f" {scores.precision}" if scores.precision else ""
+    screen.print(
+        f"\nRegret divided by the smallest regret of each scenario; geometric means.{precision} "
+        f"{int(scores.runs.sum()):,} runs of each policy in {duration(spent)}.",
+        style="dim",
+    )
+
+
+def _list(scenarios: list[Scenario]) -> None:
+    """Print names and reasons of scenarios, by kind."""
     from rich.table import Table
     from rich.text import Text
 
     screen = console()
-    for kind in dict.fromkeys(row.kind for row in rows):
+    for kind in dict.fromkeys(scenario.kind for scenario in scenarios):
         screen.print(Text(f"\n{kind}", style="bold"))
         table = Table.grid(padding=(0, 2))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
-        for row in rows:
-            if row.kind == kind:
-                held = (" (held out)", "dim") if row.held else ""
-                table.add_row(Text(row.name, style="bold"), Text.assemble(row.reason, held))
+        for scenario in scenarios:
+            if scenario.kind == kind:
+                held_out = (" (held out)", "dim") if scenario.held else ""
+                table.add_row(Text(scenario.name, style="bold"), Text.assemble(scenario.reason, held_out))
         screen.print(table)

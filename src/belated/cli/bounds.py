@@ -32,7 +32,7 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
         screen.print(Text.assemble(("\n" + file.stem, "bold"), (f"  T = {rounds:,}", "dim")))
         if not isinstance(problem, Problem):
             problem = problem(family_generator(experiment.seed, 0))
-            screen.print("Each run draws its own problem; these are the bounds for that of the first run.", style="yellow")
+            screen.print("Each run draws its own problem; these are the bounds for the first.", style="yellow")
         bounds, inapplicable = policy_bounds(problem, rounds)
         labels = [policy.label for policy in experiment.policies if type(policy).label in (*bounds, *inapplicable)]
         variants = [label for label in dict.fromkeys(labels) if label not in bounds and label not in inapplicable]

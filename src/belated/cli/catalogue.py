@@ -23,16 +23,15 @@ if TYPE_CHECKING:
     from belated.validation import Parameter
 
 SYMBOLS = (
-    "For one arm: m pulls, n rewards observed so far (at least 1), S their sum. K arms, T the horizon. c is confidence; "
-    "without it, c = ln T. A simulation sets horizon; delta only matters to a live bandit with neither confidence nor "
-    "horizon."
+    "For one arm: m pulls, n rewards observed so far (at least 1), S their sum. K arms, T the horizon. c is "
+    "confidence; without it, c = ln T. A simulation sets horizon; delta only matters to a live bandit with neither "
+    "confidence nor horizon."
 )
 TYPES = {
     "Sequence[float]": "a list of numbers",
     "Sequence[int]": "a list of whole numbers",
     "<class 'bool'>": "true or false",
 }
-
 
 
 def policies_command(

@@ -8,16 +8,17 @@ from typing import Annotated
 
 import typer
 
-from belated.cli.console import guarded, note
-from belated.cli.serve import Db, needed
+from belated.cli.console import error_messages, note
+from belated.cli.options import Db
+from belated.cli.serve import service_components
 from belated.formatting import plural
 
 
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="An export.", show_default=False)], db: Db = None
 ) -> None:
-    """Take in the events of an export that are not there yet."""
-    with guarded(), needed():
+    """Import the events of an export that are not there yet."""
+    with error_messages(), service_components():
         from belated.service.core.export import import_parquet
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
@@ -26,8 +27,8 @@ def command(
             known = {stored.name for stored in journal.experiments()}
             name, new = import_parquet(journal, file)
         if new:
-            note(f"{name}: {plural(new, 'event')} taken in.")
+            note(f"{name}: {plural(new, 'event')} imported.")
         elif name not in known:
-            note(f"{name}: made; the export has no events.")
+            note(f"{name}: created; the export has no events.")
         else:
-            note(f"{name}: everything was there already.")
+            note(f"{name}: everything was already there.")

@@ -1,4 +1,4 @@
-"""``belated keys``: make, list and revoke keys."""
+"""``belated keys``: create, list and revoke API keys."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from belated.cli.console import guarded, note
-from belated.cli.serve import Db, needed
+from belated.cli.console import error_messages, note
+from belated.cli.options import Db
+from belated.cli.serve import service_components
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
@@ -17,12 +18,12 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 def create(
     role: Annotated[str, typer.Option(metavar="ROLE", help="reader, writer or admin.", show_default=False)],
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What it is called. [default: ROLE-N]", show_default=False)
+        str | None, typer.Option(metavar="NAME", help="Name of the key. [default: ROLE-N]", show_default=False)
     ] = None,
     db: Db = None,
 ) -> None:
-    """Make a key and show it, this once."""
-    with guarded(), needed():
+    """Create a key and print it, only this once."""
+    with error_messages(), service_components():
         from belated.service.api_keys import check_role, free_name, make_key
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
@@ -37,35 +38,35 @@ def create(
 
 @app.command("list")
 def listing(db: Db = None) -> None:
-    """All keys, without what they are."""
-    with guarded(), needed():
+    """List all keys, without the secrets."""
+    with error_messages(), service_components():
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
         from belated.service.timestamps import isoformat
 
         with closing(open_journal(settings({"db": db}).db, create=False, read_only=True)) as journal:
-            found = journal.all_keys()
-        if not found:
-            note("there are no keys: whoever reaches the server may do everything.")
+            stored = journal.all_keys()
+        if not stored:
+            note("there are no keys: everyone who reaches the server may do everything.")
             return
         rows = [
             (name, role, isoformat(created), isoformat(revoked) if revoked is not None else "")
-            for _, name, role, created, revoked in found
+            for _, name, role, created, revoked in stored
         ]
-        lines = [("name", "role", "made", "revoked"), *rows]
+        lines = [("name", "role", "created", "revoked"), *rows]
         widths = [max(len(line[column]) for line in lines) for column in range(4)]
         for line in lines:
             note("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 @app.command("revoke")
-def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="Of the key.")], db: Db = None) -> None:
-    """No longer take a key."""
-    with guarded(), needed():
+def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.")], db: Db = None) -> None:
+    """Revoke a key."""
+    with error_messages(), service_components():
         from belated.service.api_keys import revoke_key
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
 
         with closing(open_journal(settings({"db": db}).db, create=False)) as journal:
             revoke_key(journal, name)
-        note(f"{name} is revoked; servers forget it within seconds.")
+        note(f"{name} is revoked; servers stop accepting it within seconds.")

@@ -1,15 +1,24 @@
-"""``belated reproduce``: the paper's experiments, and what it says about them."""
+"""``belated reproduce``: run the paper's experiments and test its claims."""
 
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from belated.cli.console import INTERRUPTED, console, guarded, interrupted_once, note
-from belated.cli.options import Quiet, Workers
+from belated.cli.console import (
+    console,
+    error_messages,
+    exit_interrupted,
+    interrupted_once,
+    note_written,
+    plain_table,
+    progress_bar,
+)
+from belated.cli.options import Device, Quiet, Workers
 
 if TYPE_CHECKING:
     from belated.studies.experiments import PaperExperiment
@@ -22,44 +31,50 @@ STYLES = {"holds": "bold green", "fails": "bold red", "undecided": "bold yellow"
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="What to reproduce: see --list. All of the paper if left out."),
+        typer.Argument(metavar="NAME", help="Experiments: see --list; by default the whole paper."),
     ] = None,
     fraction: Annotated[
-        float, typer.Option(metavar="F", help="Play this fraction of the repetitions: 0.05 is a quick look.")
+        float, typer.Option(metavar="F", help="Play only this fraction of the runs; 0.05 is a quick look.")
     ] = 1.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same bits.")] = 0,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where results and report go.")] = OUT,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same result.")] = 0,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for results and report.")] = OUT,
     workers: Workers = None,
-    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where it is played.")] = "cpu",
-    listed: Annotated[bool, typer.Option("--list", help="Say what can be reproduced, and play nothing.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Play everything anew, also what is finished.")] = False,
+    device: Device = "cpu",
+    listed: Annotated[bool, typer.Option("--list", help="List the experiments, and exit.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Play everything again, also what is finished.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Play the paper's experiments, and test what it says about them."""
-    with guarded():
+    """Run the paper's experiments and test its claims."""
+    with error_messages():
         from belated.studies.experiments import chosen
 
         if listed:
             _list(chosen(names or ["all"]))
             return
         experiments = chosen(names or [])
-        from belated.cli.reproducing import watched
         from belated.errors import ReproductionInterrupted
         from belated.studies.report import Report, summed
         from belated.studies.report.phrasing import tally
-        from belated.studies.reproduce import reproduce
+        from belated.studies.reproduce import ReproductionStep, reproduce
 
         started = time.perf_counter()
-        stopped = None
+        interrupted = None
+        numbers = {experiment.name: number for number, experiment in enumerate(experiments, 1)}
         with interrupted_once(), Report(out) as report:
-
-            def finished(outcome: ExperimentOutcome) -> None:
-                report.add(outcome)
-                if not quiet:
-                    _show(outcome)
-
             try:
-                with watched(experiments, quiet, finished) as (watch, done):
+                with progress_bar(quiet) as bar:
+
+                    def watch(step: ReproductionStep) -> None:
+                        if bar is not None:
+                            position = f"{numbers[step.experiment]}/{len(numbers)} {step.experiment}"
+                            bar.show(step.progress, f"{position}, {step.study}, {step.runs:,} runs")
+
+                    def done(outcome: ExperimentOutcome) -> None:
+                        with bar.hidden() if bar is not None else nullcontext():
+                            report.add(outcome)
+                            if not quiet:
+                                _show(outcome)
+
                     outcomes = reproduce(
                         experiments,
                         out=out,
@@ -68,15 +83,15 @@ def command(
                         workers=workers,
                         device=device,
                         fresh=fresh,
-                        watch=watch,
+                        watch=watch if bar is not None else None,
                         done=done,
                     )
             except ReproductionInterrupted as error:
                 if not error.outcomes:
                     raise
-                stopped, outcomes = error, error.outcomes
+                interrupted, outcomes = error, error.outcomes
             seconds = time.perf_counter() - started
-            summary = summed(outcomes, seed, fraction, seconds, stopped is not None)
+            summary = summed(outcomes, seed, fraction, seconds, interrupted is not None)
             page = report.finish(summary, outcomes)
         if not quiet:
             from belated.formatting import compact, duration
@@ -92,14 +107,13 @@ def command(
                 f"{duration(time.perf_counter() - started)}. Nominal confidence of a claim: {summary.confidence}.",
                 style="dim",
             )
-            note(str(page), "bold green", "wrote ")
-        if stopped is not None:
-            note(str(stopped), "bold yellow", "", stderr=True)
-            raise typer.Exit(INTERRUPTED)
+            note_written(str(page))
+        if interrupted is not None:
+            exit_interrupted(str(interrupted), "")
 
 
 def _show(outcome: ExperimentOutcome) -> None:
-    """The claims of an experiment, when it is finished."""
+    """Print the claims of a finished experiment."""
     from rich.table import Table
     from rich.text import Text
 
@@ -118,22 +132,19 @@ def _show(outcome: ExperimentOutcome) -> None:
     rows.add_column(overflow="fold")
     for judgement in outcome.judgements:
         mark = Text(f"{MARKS[judgement.status]} {judgement.status}", style=STYLES[judgement.status])
-        told = Text.assemble(judgement.claim.reading, ("\n" + summary(judgement), "dim"))
-        rows.add_row(mark, told)
+        rows.add_row(mark, Text.assemble(judgement.claim.reading, ("\n" + summary(judgement), "dim")))
     screen.print(rows)
 
 
 def _list(experiments: list[PaperExperiment]) -> None:
-    """What there is: names, claims, runs, rounds."""
-    from rich import box
-    from rich.table import Table
+    """Print names, claims, runs and rounds of experiments."""
     from rich.text import Text
 
     from belated.formatting import compact
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
+    table = plain_table()
     table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("what", overflow="fold")
+    table.add_column("title", overflow="fold")
     for name in ("claims", "runs", "at most", "rounds"):
         table.add_column(name, justify="right", no_wrap=True)
     for experiment in experiments:
@@ -150,8 +161,8 @@ def _list(experiments: list[PaperExperiment]) -> None:
     screen = console()
     screen.print(table)
     screen.print(
-        "\nWhere a claim is undecided, runs are added up to the most. Rounds are those of the first runs. Without a "
-        "name, belated reproduce plays all but robustness and beyond, which go further than the paper; all plays "
-        "everything.",
+        "\nWhile a claim is undecided, runs are added up to the maximum. Rounds are those of the initial runs. Without "
+        "a name, belated reproduce plays everything but robustness and beyond, which go further than the paper; all "
+        "plays everything.",
         style="dim",
     )

@@ -34,8 +34,8 @@ def heading(name: str, result: Result, same_horizon: bool = True) -> Text:
 
 
 def summary(result: Result, width: int = 80) -> Table:
-    """One row per policy: regret at the horizon, paired difference to the best policy and, if the terminal is wide enough,
-    shares of pulls and feedback."""
+    """One row per policy: regret at the horizon, paired difference to the best policy and, if there is room, shares of
+    pulls and feedback."""
     table = plain_table()
     several = len(result.labels) > 1
     room = 4 if width >= 72 else 1 if width >= 56 else 0
@@ -77,8 +77,8 @@ def _stderr(values: npt.NDArray[np.float64]) -> float:
 
 
 def best_arm_pulls(result: Result) -> list[tuple[float, float]] | None:
-    """For each policy the pulls of arms with the best mean and all pulls, in the first runs; None if the problem cannot be
-    recreated."""
+    """For each policy the pulls of arms with the best mean and all pulls, in the first runs; None if the problem cannot
+    be recreated."""
     try:
         problem = result.source[0] if result.source else result.manifest.make_problem()
     except BelatedError:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from belated.errors import InvalidParameter, SweepInterrupted
 from belated.policies._base.policy import Policy
 from belated.problem import Family, Problem
-from belated.simulation.progress import Progress, reporter
+from belated.simulation.progress import Progress, progress_reporter
 from belated.simulation.result import Result
 from belated.simulation.simulate import simulate
 from belated.validation import MAX_HORIZON, Domain
@@ -124,7 +124,7 @@ def sweep(
     horizons = [_whole(_HORIZON, "horizon", horizon(value) if callable(horizon) else horizon) for value in points]
     runs = _whole(_RUNS, "runs", runs)
     results: list[Result] = []
-    with reporter(progress, total=runs * len(labels) * sum(horizons)) as report:
+    with progress_reporter(progress, total=runs * len(labels) * sum(horizons)) as report:
         same: dict[str, Any] = {"runs": runs, "seed": seed, "checkpoints": checkpoints, "workers": workers}
         try:
             for problem, chosen, rounds in zip(problems, lists, horizons, strict=True):
