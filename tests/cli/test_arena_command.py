@@ -22,8 +22,7 @@ MODULE: Any = sys.modules["belated.studies.arena.play"]
 FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
 ROWS = "fixed-0,fixed-50,bias-1000,one-never,conversions-without-deadline"
 OWN = """\
-from belated.forms.base import policy
-from belated.policies import UCB
+from belated.policies import UCB, policy
 
 
 @policy
@@ -53,9 +52,9 @@ def made(folder: str = "out/arena") -> Scores:
     return read(Path(folder) / "scores.json")
 
 
-def standings(text: str) -> dict[str, list[str]]:
+def rankings(text: str) -> dict[str, list[str]]:
     """What is said of each policy, by its label."""
-    lines = text[text.index("policy ") :].split("Regret over", maxsplit=1)[0].splitlines()[2:]
+    lines = text[text.index("policy ") :].split("Regret divided by", maxsplit=1)[0].splitlines()[2:]
     return {line.split("  ", 1)[0]: line.split()[1:] for line in lines if line and line[0] != " "}
 
 
@@ -75,7 +74,7 @@ def test_the_files_hold_what_the_arena_gives(call: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("short")
-def test_the_table_and_the_standings_are_those_of_the_scores(
+def test_both_tables_are_those_of_the_scores(
     call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "170")
@@ -88,7 +87,7 @@ def test_the_table_and_the_standings_are_those_of_the_scores(
         assert [float(cell) for cell in line.split()[1:]] == pytest.approx(expected, abs=0.0501, rel=0.005)
     held = scores.among(lambda row: row.held)
     assert (len(held.rows), len(scores.rows)) == (1, 5)
-    found = standings(text)
+    found = rankings(text)
     assert list(found) == ranked
     for label, cells in found.items():
         name, ratio = scores.worst(label)
@@ -116,7 +115,7 @@ def test_no_line_is_wider_than_the_terminal(
     assert ("  fixed-0 " in text) == (width >= 140)
     said = "The table of ratios needs a wider terminal; it is in out/arena/arena.md."
     assert (said in " ".join(text.split())) == (width < 140)
-    assert ("worst row" in text) == (width >= 80)
+    assert ("worst scenario" in text) == (width >= 80)
     assert "held" in text
 
 
@@ -158,7 +157,7 @@ def test_a_policy_in_the_current_folder_enters(call: Callable[..., Any], tmp_pat
     result = call("arena", "--rows", "fixed-0", "--policies", "SE", "--policy", own, "--runs", 2)
     assert result.exit_code == 0, result.output
     assert made().labels == ("SE", "Mine")
-    assert list(standings(result.stdout)) == made().ranked()
+    assert list(rankings(result.stdout)) == made().ranked()
     assert call("arena", "--rows", "fixed-0", "--policy", own, "--runs", 2, "-q").exit_code == 0
     assert made().labels[-1] == "Mine"
     assert len(made().labels) == len(contestants()) + 1
@@ -172,7 +171,7 @@ def test_one_with_the_label_of_another_is_told_apart(call: Callable[..., Any], t
     scores = made()
     assert scores.labels == ("SE", "SE (Copied)")
     assert scores.regret[0, 0] != scores.regret[0, 1]
-    assert list(standings(result.stdout)) == scores.ranked()
+    assert list(rankings(result.stdout)) == scores.ranked()
 
 
 # ---- mistakes ----
@@ -182,14 +181,14 @@ def test_one_with_the_label_of_another_is_told_apart(call: Callable[..., Any], t
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--rows", "fixt-0"), "error: rows is 'fixt-0', which is no row's name. Did you mean 'fixed-0'? There are"),
+        (("--rows", "fixt-0"), "error: rows is 'fixt-0'"),
         (("--policies", "UCB,Tompson"), "policies is 'Tompson', which is no policy. Did you mean 'ThompsonSampling'?"),
-        (("--rows", ""), "error: rows is '', which names nothing; give a name or more, or leave --rows out."),
+        (("--rows", ""), "error: rows is '', which names nothing; give at least one name, or omit --rows."),
         (("--rows", "", "--list"), "error: rows is '', which names nothing"),
         (("--rows", "fixed-0", "--rows", ","), "error: rows is ',', which names nothing"),
         (
             ("--policies", ""),
-            "error: policies is '', which names nothing; give a name or more, or leave --policies out.",
+            "error: policies is '', which names nothing; give at least one name, or omit --policies.",
         ),
         (("--policy", " "), "error: policy is ' ', which names nothing"),
         (("--policies", "UCB"), "error: policies has 1; give at least two"),
@@ -269,7 +268,7 @@ def test_an_interruption_writes_the_finished_rows(call: Callable[..., Any], monk
     assert re.search(r"interrupted after 2 of \d+ rows\. They are in out/arena\.", result.stderr)
     assert [row.name for row in made().rows] == ["fixed-0", "fixed-50"]
     assert set(pandas.read_csv("out/arena/ratios.csv")["row"]) == {"fixed-0", "fixed-50"}
-    assert list(standings(result.stdout)) == made().ranked()
+    assert list(rankings(result.stdout)) == made().ranked()
 
 
 def test_an_interruption_before_the_first_row_leaves_nothing(

@@ -63,7 +63,7 @@ def test_a_form_that_no_theorem_is_about_has_no_bound(call: Callable[..., Any]) 
     spread = '\n[[policies]]\npolicy = "PrefixUCB"\nspread = true\n'
     shown = call("bounds", written(FILE + spread + spread + "confidence = 1.0\n")).stdout
     (line,) = lines(shown, "Prefix-UCB spread")
-    assert re.fullmatch(r"Prefix-UCB spread +- +- +- +- +no bound is proven for this form *", line)
+    assert re.fullmatch(r"Prefix-UCB spread +- +- +- +- +no bound is proven for this variant *", line)
     assert len(lines(shown, "Prefix-UCB")) == 1
     assert "spread" not in call("bounds", written(FILE)).stdout
 

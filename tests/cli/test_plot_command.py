@@ -51,10 +51,10 @@ def test_a_sweep_is_drawn_again_to_the_same_bytes(call: Callable[..., Any], swep
     ("arguments", "said"),
     [
         (["nowhere.npz"], "'nowhere.npz' does not exist; give a result (.npz)"),
-        (["small.toml"], "'small.toml' is no result of belated; give a result (.npz)"),
+        (["small.toml"], "'small.toml' is not a result of belated; give a result (.npz)"),
         (["damaged.npz"], "damaged.npz"),
-        (["."], "the folder '.' holds no result.npz and no sweep.csv"),
-        (["sweep.csv"], "'sweep.csv' is no table of a sweep, or is damaged"),
+        (["."], "the folder '.' contains neither result.npz nor sweep.csv"),
+        (["sweep.csv"], "'sweep.csv' is not a sweep's table, or is damaged"),
         (["other/sweep.csv"], "there is no file 'other/sweep.csv'"),
         (["made", "--out", "a.xyz"], "--out is 'a.xyz'; give a file that ends in .png, .svg or .pdf."),
         (["made", "--out", "small.toml/a.png"], "--out is 'small.toml/a.png', which cannot be written"),

@@ -67,7 +67,7 @@ def test_the_table_tells_regret_and_where_feedback_went(call: Callable[..., Any]
     assert float(found[2]) == pytest.approx(apart.stderr, rel=0.1)
     ratio = result.final[other].mean() / result.final[best].mean()
     assert float(found[3]) == pytest.approx(ratio, rel=0.02)
-    assert re.search(r"20 k rounds in .+, .+ rounds/s", text)
+    assert re.search(r"20k rounds in .+, .+ rounds/s", text)
     assert f"wrote made: {', '.join(FILES)}" in text
 
 

@@ -51,7 +51,7 @@ def test_the_table_has_a_row_for_each_value(call: Callable[..., Any], swept: Pat
         assert row[2] == row[5] == "±"
         assert float(row[1]) == pytest.approx(frame.loc[("UCB", value), "mean"], rel=0.02)
         assert float(row[4]) == pytest.approx(frame.loc[("SE", value), "mean"], rel=0.02)
-    assert "24 k rounds in" in text
+    assert "24k rounds in" in text
     assert "wrote made: results, sweep.csv, sweep.png, sweep.svg" in text
 
 
