@@ -33,11 +33,11 @@ def known(policy: Any) -> np.ndarray[Any, Any]:
         _, rank = learner.decide()
         success, lost = rng.random() < MEAN, rng.random() < LOST
         if not success:
-            learner.answer(0, 0.0, rank, now - 1)
+            learner.observe(0, 0.0, rank, now - 1)
         elif not lost:
             due.setdefault(now + LATE, []).append((rank, now - 1))
         for waited, number in due.pop(now, ()):
-            learner.answer(0, 1.0, waited, number)
+            learner.observe(0, 1.0, waited, number)
         if now % STEP == 0:
             came = float(learner.state.total[0] / max(learner.state.observed[0], 1.0))
             rows.append((now, came, *learner.bounds(0)[:2]))

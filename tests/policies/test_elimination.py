@@ -149,9 +149,9 @@ def test_bounds_found_by_keys_where_pulls_were_retracted(seed: int) -> None:
                 lost = chance.random() < 0.2
                 for learner in learners:
                     if lost:
-                        learner.take_back(*pull)
+                        learner.retract(*pull)
                     else:
-                        learner.answer(pull[0], reward, *pull[1:])
+                        learner.observe(pull[0], reward, *pull[1:])
         state = learners[0].state
         uneven |= np.ptp(state.pulls[:5][state.eliminated_at < 0]) > 1
         assert np.array_equal(state.eliminated_at, learners[1].state.eliminated_at)

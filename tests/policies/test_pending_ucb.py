@@ -211,7 +211,7 @@ def test_a_new_arm_whose_answers_are_lost_takes_as_much_as_the_page_on_the_servi
         if now == 4000:
             learner.add_arm()
         if now in due:
-            learner.answer(*due.pop(now))
+            learner.observe(*due.pop(now))
         arm, rank = learner.decide()
         if arm < 3:
             due[now + 501] = (arm, float(rng.random() < (0.05, 0.04, 0.03)[arm]), rank, now)
@@ -230,7 +230,7 @@ def times_counted(answered: list[Callable[[int], bool]], c: float = 1.0) -> list
     for number in range(1500 * len(answered)):
         arm, rank = learner.decide()
         if answered[arm](rank):
-            learner.answer(arm, 0.5, rank, number)
+            learner.observe(arm, 0.5, rank, number)
             n, mean = state.observed[arm], (state.total[arm] + 0.5) / (state.observed[arm] + 1.0)
             found[arm] = 4.0 * c / entropy(mean, float(state.score[arm])) / n
     return found
@@ -297,10 +297,10 @@ def test_a_pull_that_is_taken_back_leaves_the_choices_as_if_it_had_not_been(
             continue
         other.decisions += 1
         if what == "take back":
-            one.take_back(arm, rank, number)
+            one.retract(arm, rank, number)
         else:
             one.answer(arm, 0.5, rank, number)
-            one.take_back(arm, rank, number, 0.5)
+            one.retract(arm, rank, number, 0.5)
     assert [one.decide() for _ in range(arms + 3)] == [other.decide() for _ in range(arms + 3)]
 
 
@@ -331,9 +331,9 @@ def test_where_an_arm_is_silent_again_the_other_silent_ones_are_one_of_more() ->
     """Each has a mean of 1/2 + 1/(2 U); U is 4, 3 when one arm has answered, and 4 when that is taken back."""
     learner = Learner(4, PendingUCB(confidence=0.3, patience=1000), 0)
     assert [learner.decide()[0] for _ in range(3)] == [0, 1, 2]
-    learner.answer(2, 1.0, 0, 2)
+    learner.observe(2, 1.0, 0, 2)
     assert learner.state.score[:2] == pytest.approx([searched(0.5 + 0.5 / 3, 1.2)] * 2, abs=ERROR)
-    learner.take_back(2, 0, 2, 1.0)
+    learner.retract(2, 0, 2, 1.0)
     assert learner.state.score[:2] == pytest.approx([searched(0.5 + 0.5 / 4, 1.2)] * 2, abs=ERROR)
 
 
@@ -346,10 +346,10 @@ def test_what_is_taken_back_is_no_longer_hoped_for() -> None:
         if len(out[arm]) < 1 or number > 20:
             out[arm].append((rank, number))
         else:
-            learner.answer(arm, 0.5, rank, number)
+            learner.observe(arm, 0.5, rank, number)
     before = learner.state.score[:2].copy()
     for rank, number in out[1][1:]:
-        learner.take_back(1, rank, number)
+        learner.retract(1, rank, number)
     after = learner.state.score[:2]
     assert after[0] == before[0]
     assert after[1] > before[1] + 0.02

@@ -154,9 +154,9 @@ def test_sums_that_round_beyond_what_they_can_be_harm_nothing(kind: Any, kept: f
     assert not 0.0 <= kept + 0.05 + other - other - 0.05 <= 1.0
     ranks = [learner.decide()[1] for _ in range(16)]
     for rank, reward in answers.items():
-        learner.answer(0, reward, rank, rank)
+        learner.observe(0, reward, rank, rank)
     for rank in [15, 14, *ranks[:13]]:
-        learner.take_back(0, rank, rank, answers.get(rank))
+        learner.retract(0, rank, rank, answers.get(rank))
     lower, upper, *_ = raw_bounds(learner, 0)
     assert abs(upper if kept == 0.0 else 1.0 - lower) < 1e-20  # 8c; sqrt(2c) if the root of a negative number came up
     assert learner.state.score[:1] == pytest.approx(kept, abs=1e-20 if kept == 0.0 else 1e-11)

@@ -120,14 +120,14 @@ def test_policies_with_memory_take_silence_for_an_answer(http: httpx2.Client) ->
         learner = Learner(2, make_policy(policy), 0)
         pulls = [(*learner.decide(), number) for number in range(12)]
         for arm, rank, number in pulls:
-            learner.answer(arm, 0.25, rank, number)
+            learner.observe(arm, 0.25, rank, number)
         for place in range(6):
             late = http.post(f"/v1/decisions/{made[place]['id']}/feedback", json={"reward": 1})
             assert (late.status_code, late.json()["late"]) == (201, True)
-            learner.replace_answer(*pulls[place], 0.25, 1.0)
+            learner.replace_reward(*pulls[place], 0.25, 1.0)
         for place in range(6, 9):
             assert http.post(f"/v1/decisions/{made[place]['id']}/cancel").status_code == 201
-            learner.take_back(*pulls[place], 0.25)
+            learner.retract(*pulls[place], 0.25)
         found = http.get(f"/v1/experiments/{name}").json()
         assert (found["pulls"], found["observed"], found["imputed"], found["late"]) == (9, 9, 3, 6)
         for number, arm in enumerate(found["arms"]):

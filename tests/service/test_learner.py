@@ -95,17 +95,17 @@ class Life:
         elif what < 0.7 and self.pending:
             arm, rank, number = self.pending.pop(chance.randrange(len(self.pending)))
             reward = chance.choice(self.rewards)
-            learner.answer(arm, reward, rank, number)
+            learner.observe(arm, reward, rank, number)
             self.answered.append((arm, rank, number, reward))
         elif what < 0.8 and self.pending:
-            learner.take_back(*self.pending.pop(chance.randrange(len(self.pending))))
+            learner.retract(*self.pending.pop(chance.randrange(len(self.pending))))
         elif what < 0.9 and self.answered:
-            learner.take_back(*self.answered.pop(chance.randrange(len(self.answered))))
+            learner.retract(*self.answered.pop(chance.randrange(len(self.answered))))
         elif self.answered:
             place = chance.randrange(len(self.answered))
             arm, rank, number, before = self.answered[place]
             now = chance.choice(self.rewards)
-            learner.replace_answer(arm, rank, number, before, now)
+            learner.replace_reward(arm, rank, number, before, now)
             self.answered[place] = arm, rank, number, now
 
 
@@ -130,7 +130,7 @@ def expected(life: Life) -> int:
         np.flatnonzero([known[0] != count[0] for known, count in zip(life.known(), life.counts(), strict=True)])[0]
     )
     learner.decisions -= 1
-    learner.take_back(arm, int(learner.state.pulls[arm]) - 1, learner.decisions)
+    learner.retract(arm, int(learner.state.pulls[arm]) - 1, learner.decisions)
     assert life.known() == life.counts()
     return by_the_formula(learner)
 
@@ -179,10 +179,10 @@ def test_what_is_taken_back_leaves_nothing(key: str) -> None:
     for _ in range(300):
         life.step()
     for pull in life.pending:
-        life.learner.take_back(*pull)
+        life.learner.retract(*pull)
     life.chance.shuffle(life.answered)
     for answered in life.answered:
-        life.learner.take_back(*answered)
+        life.learner.retract(*answered)
     assert life.known() == [[0.0, 0.0, 0.0]] * 5
     assert lasting(life.learner) == pytest.approx(0.0, abs=1e-12)
     fresh.decisions = life.learner.decisions
@@ -207,9 +207,9 @@ def test_an_answer_that_silence_gave_and_nothing_else_is_replaced() -> None:
     learner = Learner(1, POLICIES["ThompsonSampling"](successes=1e-100, failures=1e-100), 0)
     for number in range(3):
         arm, rank = learner.decide()
-        learner.answer(arm, 0.1, rank, number)
+        learner.observe(arm, 0.1, rank, number)
     for number in range(3):
-        learner.replace_answer(0, number, number, 0.1, 0.0)
+        learner.replace_reward(0, number, number, 0.1, 0.0)
     assert 0.0 <= learner.state.total[0] < 1e-16
     lower, upper, _, _ = learner.bounds(0)
     assert 0.0 <= lower <= upper <= 1.0

@@ -32,14 +32,14 @@ def lived(learner: Learner, data: st.DataObject) -> Iterator[list[Log]]:
             arm, number = data.draw(st.sampled_from(known))
             rank, before = logs[arm][number]
             if step == "take back":
-                learner.take_back(arm, rank, number, before)
+                learner.retract(arm, rank, number, before)
                 del logs[arm][number]
             elif before is None:
                 reward = data.draw(REWARDS)
-                learner.answer(arm, reward, rank, number)
+                learner.observe(arm, reward, rank, number)
                 logs[arm][number] = (rank, reward)
             else:
                 reward = data.draw(REWARDS)
-                learner.replace_answer(arm, rank, number, before, reward)
+                learner.replace_reward(arm, rank, number, before, reward)
                 logs[arm][number] = (rank, reward)
         yield logs

@@ -1,4 +1,4 @@
-"""The live bandit: the same policies, one decision at a time, while answers are still out."""
+"""The live bandit: a policy that makes decisions one at a time while feedback is pending."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from belated.errors import (
     UnknownDecision,
     UnknownName,
 )
-from belated.kernel.jit import ignore_overflow
 from belated.live.learner import Learner
 from belated.live.types import (
     ArmSummary,
@@ -29,49 +28,21 @@ from belated.live.types import (
     check_same_reward,
     feedback_pairs,
 )
-from belated.policies._base import entry_points
 from belated.policies._base.defaults import default_policy
 from belated.policies._base.policy import Policy
 from belated.specs import policy_spec, read_policy
 from belated.validation import check_integer, is_integer
 
 FORMAT = 1
-"""Version of the saved form."""
-
-
-def summary_of(names: Sequence[str], learner: Learner) -> list[ArmSummary]:
-    """What a learner knows of each arm."""
-    found = []
-    state = learner.state
-    for number, name in enumerate(names):
-        bounds = learner.bounds(number)
-        observed, pulls = int(state.observed[number]), int(state.pulls[number])
-        gone = int(state.eliminated_at[number])
-        found.append(
-            ArmSummary(
-                arm=name,
-                pulls=pulls,
-                observed=observed,
-                pending=pulls - observed,
-                mean=float(state.total[number]) / observed if observed else None,
-                lower=bounds.lower,
-                upper=bounds.upper,
-                active=gone < 0,
-                eliminated_at=None if gone < 0 else gone,
-                lower_from=bounds.lower_from,
-                upper_from=bounds.upper_from,
-            )
-        )
-    return found
+"""Version of the format of a saved bandit."""
 
 
 class Bandit:
     """A live bandit. Choose arms, and report rewards later, in any order, or never.
 
-    Where no policy is given it is :func:`belated.policies.default_policy`, for delays that do not depend on the answer.
-    The horizon need not be known; a policy that has none uses confidence bounds that are valid at all times. Feedback
-    is accepted at any time, once for each decision; the same feedback again changes nothing. A refused call leaves the
-    bandit as it was.
+    The default policy is :func:`belated.policies.default_policy`, for delays that do not depend on the reward. The
+    horizon may be unknown; a policy without one uses confidence bounds that are valid at all times. Feedback is
+    accepted at any time, once for each decision; the same feedback again changes nothing. So does a refused call.
 
     >>> from belated.policies import UCB
     >>> bandit = Bandit(["red", "green"], UCB(confidence=1.0), seed=0)
@@ -87,11 +58,11 @@ class Bandit:
         self.arms = check_arm_names(arms)
         self._learner = Learner(len(self.arms), default_policy() if policy is None else policy, seed)
         self.policy, self.seed = self._learner.policy, self._learner.seed
-        self._arm_of = array("i")  # of each decision
-        self._rank_of = array("q")  # of each decision: how often its arm was pulled before
-        self._reward_of = array("d")  # of each decision; NaN while it is pending
-        self._answers = array("q")  # the decisions answered, in the order of the answers
-        self._before = array("q")  # of each answer: how many decisions were made before it came
+        self._arm_of = array("i")  # by decision
+        self._rank_of = array("q")  # by decision: how often its arm was pulled before
+        self._reward_of = array("d")  # by decision; NaN while it is pending
+        self._observed = array("q")  # the decisions with feedback, in the order of the feedback
+        self._decisions_before = array("q")  # by feedback: how many decisions were made before it came
 
     @property
     def decisions(self) -> int:
@@ -101,7 +72,7 @@ class Bandit:
     @property
     def pending(self) -> int:
         """How many decisions have no feedback yet."""
-        return self.decisions - len(self._answers)
+        return self.decisions - len(self._observed)
 
     @overload
     def choose(self) -> Decision[int]: ...
@@ -110,7 +81,7 @@ class Bandit:
     def choose(self, n: int) -> list[Decision[int]]: ...
 
     def choose(self, n: int | None = None) -> Decision[int] | list[Decision[int]]:
-        """The next decision; with ``n``, a list of the next n, made one after the other without feedback in between."""
+        """Make the next decision; with ``n``, a list of n decisions without feedback in between."""
         if n is None:
             return self._choose_one()
         return [self._choose_one() for _ in range(check_integer("n", n, 0))]
@@ -123,14 +94,13 @@ class Bandit:
         return Decision(self.decisions - 1, self.arms[arm])
 
     def observe(self, id: int, reward: float) -> None:
-        """The reward of a decision has come. Once for each decision; the same reward again is accepted and counted
-        once."""
+        """Report the reward of a decision. The same reward again counts once; another one is an error."""
         number, value = self._checked(id, reward)
         if math.isnan(self._reward_of[number]):
-            self._take_in(number, value)
+            self._record(number, value)
 
     def observe_many(self, feedback: Mapping[int, float] | Iterable[tuple[int, float]]) -> int:
-        """Many rewards at once, (id, reward) in this order: all, or on an error none. How many were new."""
+        """Report many rewards, (id, reward) in this order: all, or none after an error. Return how many were new."""
         new: dict[int, float] = {}
         for id, reward in feedback_pairs(feedback):
             number, value = self._checked(id, reward)
@@ -138,42 +108,41 @@ class Bandit:
             if math.isnan(self._reward_of[number]):
                 new[number] = value
         for number, value in new.items():
-            self._take_in(number, value)
+            self._record(number, value)
         return len(new)
 
     def _checked(self, id: Any, reward: Any) -> tuple[int, float]:
-        """Decision number and reward, or the error that says why not."""
+        """Return the decision's number and the reward, or raise the error."""
         if not is_integer(id) or not 0 <= id < self.decisions:
-            known = f"ids from 0 to {self.decisions - 1}" if self.decisions else "no decision yet"
+            made = f"decisions 0 to {self.decisions - 1}" if self.decisions else "no decision yet"
             raise UnknownDecision(
-                f"there is no decision {id!r}: this bandit has made {known}. Give the id of a decision that choose() "
+                f"there is no decision {id!r}: this bandit has made {made}. Give the id of a decision that choose() "
                 "returned."
             )
         number, value = int(id), check_reward(id, reward)
         before = self._reward_of[number]
         if not math.isnan(before) and before != value:
             raise ConflictingFeedback(
-                f"decision {id} already has the reward {before!r}, now {value!r} is given; a decision is answered once."
+                f"decision {id} already has the reward {before!r}, not {value!r}; report one reward per decision."
             )
         return number, value
 
-    def _take_in(self, number: int, value: float) -> None:
-        self._learner.answer(self._arm_of[number], value, self._rank_of[number], number)
+    def _record(self, number: int, value: float) -> None:
+        self._learner.observe(self._arm_of[number], value, self._rank_of[number], number)
         self._reward_of[number] = value
-        self._answers.append(number)
-        self._before.append(self.decisions)
+        self._observed.append(number)
+        self._decisions_before.append(self.decisions)
 
     def summary(self) -> list[ArmSummary]:
-        """What is known of each arm."""
-        return summary_of(self.arms, self._learner)
+        """Statistics of each arm."""
+        return self._learner.summary(self.arms)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that happened, as plain data that JSON can hold: the decisions' arms, and the answers in their
-        order.
+        """The whole history as plain data for JSON: the arms of the decisions, and the feedback in its order.
 
-        An answer is [how many decisions were made before it, the decision's id, the reward].
+        A feedback, in ``answers``, is [how many decisions were made before it, the decision's id, the reward].
         """
-        answers = zip(self._before, self._answers, strict=True)
+        feedback = zip(self._decisions_before, self._observed, strict=True)
         return {
             "format": FORMAT,
             "version": __version__,
@@ -181,60 +150,53 @@ class Bandit:
             "policy": policy_spec(self.policy),
             "seed": self.seed,
             "decisions": list(self._arm_of),
-            "answers": [[before, number, self._reward_of[number]] for before, number in answers],
+            "answers": [[before, number, self._reward_of[number]] for before, number in feedback],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Bandit:
-        """The bandit that :meth:`to_dict` wrote down. It lives again all that happened, and goes on with the same
-        bits."""
+        """Restore a bandit from :meth:`to_dict`: it replays its history and continues with the same bits."""
         try:
             if data["format"] != FORMAT:
                 raise StateError(
                     f"the saved bandit has format {data['format']!r}; this version of belated reads format {FORMAT}."
                 )
             bandit = cls(data["arms"], read_policy(data["policy"]), seed=data["seed"])
-            bandit._live_again(data["decisions"], data["answers"])
+            bandit._replay(data["decisions"], data["answers"])
         except StateError:
             raise
         except (ConfigurationError, UnknownName) as error:
-            raise StateError(f"the saved bandit's policy cannot be made anew: {error}") from error
+            raise StateError(f"the saved bandit's policy cannot be recreated: {error}") from error
         except (KeyError, TypeError, ValueError, IndexError, OverflowError, BelatedError) as error:
             raise StateError(
-                f"this is no saved bandit, or it is damaged: {error!r}. Give what to_dict() returned."
+                f"this is not a saved bandit, or it is damaged: {error!r}. Give what to_dict() returned."
             ) from error
         return bandit
 
-    def _live_again(self, decisions: Sequence[int], answers: Sequence[Sequence[Any]]) -> None:
-        arms = _whole_numbers("decisions", decisions, 0, len(self.arms) - 1)
-        ids = _whole_numbers("ids", [id for _, id, _ in answers], 0, arms.size - 1)
-        before = _whole_numbers("counts of decisions", [count for count, _, _ in answers], 0, arms.size)
-        rewards = np.array([check_reward(id, reward) for _, id, reward in answers])
+    def _replay(self, decisions: Sequence[int], feedback: Sequence[Sequence[Any]]) -> None:
+        arms = _integers("decisions", decisions, 0, len(self.arms) - 1)
+        ids = _integers("ids", [id for _, id, _ in feedback], 0, arms.size - 1)
+        before = _integers("counts of decisions", [count for count, _, _ in feedback], 0, arms.size)
+        rewards = np.array([check_reward(id, reward) for _, id, reward in feedback])
         if np.any(np.diff(before) < 0) or np.any(before <= ids) or np.unique(ids).size != ids.size:
             raise StateError(
-                "the answers are out of order, or answer decisions that were not made, or answered, by then."
+                "the feedback is out of order, or belongs to decisions that did not exist or had feedback by then."
             )
-        ranks = np.zeros(arms.size, np.int64)
-        replay = entry_points.entry_for(entry_points.replay, type(self.policy))
-        learner = self._learner
-        with ignore_overflow():
-            other = int(replay(learner.parameters, learner.state, arms, ranks, ids, before, rewards))
-        learner.decisions = arms.size
-        if other >= 0:
+        ranks, differs = self._learner.replay(arms, ids, before, rewards)
+        if differs is not None:
             raise StateError(
-                f"decision {other} was {self.arms[int(arms[other])]!r}, and this version of the policy decides "
-                "otherwise: "
-                "the bandit was saved by another version, or is damaged."
+                f"decision {differs} was {self.arms[int(arms[differs])]!r}, and this version of the policy decides "
+                "otherwise: the bandit was saved by another version, or is damaged."
             )
         known = np.full(arms.size, np.nan)
         known[ids] = rewards
         self._arm_of, self._rank_of = array("i", arms.tolist()), array("q", ranks.tolist())
         self._reward_of = array("d", known.tolist())
-        self._answers, self._before = array("q", ids.tolist()), array("q", before.tolist())
+        self._observed, self._decisions_before = array("q", ids.tolist()), array("q", before.tolist())
 
 
-def _whole_numbers(name: str, values: Sequence[Any], low: int, high: int) -> npt.NDArray[np.int64]:
-    """A list of whole numbers in a range, as an array."""
+def _integers(name: str, values: Sequence[Any], low: int, high: int) -> npt.NDArray[np.int64]:
+    """A list of integers in a range, as an array."""
     for value in values:
         check_integer(f"one of the {name}", value, low, high, error=StateError)
     return np.array(values, np.int64)

@@ -8,7 +8,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from belated.live.bandit import summary_of
 from belated.service import problems
 from belated.service.api.messages import (
     ArmAnswer,
@@ -207,7 +206,7 @@ def experiment_view(experiment: Experiment) -> ExperimentAnswer:
             lower_from=arm.lower_from,
             upper_from=arm.upper_from,
         )
-        for arm in summary_of(experiment.names, experiment.learner)
+        for arm in experiment.learner.summary(experiment.names)
     ]
     silence = experiment.spec.silence
     return ExperimentAnswer(

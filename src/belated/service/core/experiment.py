@@ -131,7 +131,7 @@ class Experiment:
         elif kind == REPLACED:
             assert event.reward is not None
             assert self.spec.silence is not None
-            self.learner.replace_answer(*_pull(event), self.spec.silence.reward, event.reward)
+            self.learner.replace_reward(*_pull(event), self.spec.silence.reward, event.reward)
             self.counts.imputed -= 1
             self.counts.late += 1
         elif kind == CANCELLED:
@@ -166,10 +166,10 @@ class Experiment:
     def _observe(self, event: Event) -> None:
         assert event.reward is not None
         arm, rank, number = _pull(event)
-        self.learner.answer(arm, event.reward, rank, number)
+        self.learner.observe(arm, event.reward, rank, number)
 
     def _cancel(self, event: Event) -> None:
-        self.learner.take_back(*_pull(event), event.reward)
+        self.learner.retract(*_pull(event), event.reward)
         if event.reward is not None:  # the imputed reward
             self.counts.imputed -= 1
         self.counts.cancelled += 1

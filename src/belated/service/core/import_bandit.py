@@ -149,7 +149,7 @@ def _dry_run(
             raise _differs(name, f"decision {target} has two rewards")
         observed.add(target)
         arm, rank = pulls[target]
-        learner.answer(arm, reward, rank, target)
+        learner.observe(arm, reward, rank, target)
         lines.append(_Line(OBSERVED, target, arm, rank, reward))
     return lines
 

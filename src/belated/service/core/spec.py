@@ -50,7 +50,7 @@ class Spec(msgspec.Struct, frozen=True):
         """Make a decision and observe it, so that the policy is compiled."""
         learner = Learner(len(self.arms), self.make_policy(), self.seed)
         arm, rank = learner.decide()
-        learner.answer(arm, 0.0, rank, 0)
+        learner.observe(arm, 0.0, rank, 0)
 
     def text(self) -> str:
         """As JSON; equal specs give equal texts."""

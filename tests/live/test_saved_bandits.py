@@ -197,7 +197,7 @@ def test_other_formats(format: Any) -> None:
 
 @pytest.mark.parametrize("data", [None, [], 5, "abc", {}, b"", [1, 2]], ids=repr)
 def test_what_is_no_bandit(data: Any) -> None:
-    with pytest.raises(StateError, match="no saved bandit"):
+    with pytest.raises(StateError, match="not a saved bandit"):
         Bandit.from_dict(data)
 
 
