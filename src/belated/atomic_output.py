@@ -1,4 +1,4 @@
-"""Output that appears whole: files are written aside, and moved into their folder together."""
+"""Atomic output: files are staged in a temporary folder and moved into place together."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from belated.errors import ConfigurationError
 
 
 class StagedOutput:
-    """A folder for output. Nothing in it changes before :meth:`commit`; what is there is then replaced, file by file
-    and folder by folder: one that cannot be replaced stays as it was."""
+    """An output folder that does not change before :meth:`commit`, which replaces its files and subfolders one by one;
+    one that cannot be replaced stays as it was."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._made = not folder.exists()
+        self._created = not folder.exists()
 
     def __enter__(self) -> Self:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._aside = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=self.folder))
+            self._staging = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=self.folder))
         except FileExistsError:
             raise ConfigurationError(f"out is {str(self.folder)!r}, which is a file; give a folder.") from None
         except OSError as error:
@@ -33,34 +33,34 @@ class StagedOutput:
         return self
 
     def path(self, name: str) -> Path:
-        """Where to write the file of this name until it is moved."""
-        path = self._aside / name
+        """The staging path of a file."""
+        path = self._staging / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def inside(self, name: str) -> Path:
-        """The folder of this name, to write files in until it is moved."""
-        path = self._aside / name
+        """The staging path of a subfolder, created."""
+        path = self._staging / name
         path.mkdir(parents=True, exist_ok=True)
         return path
 
     def commit(self) -> list[str]:
-        """Move all that was written into the folder; the names."""
-        names = sorted(path.name for path in self._aside.iterdir())
+        """Move everything that was staged into the folder; return the names."""
+        names = sorted(path.name for path in self._staging.iterdir())
         for name in names:
             target = self.folder / name
             if target.is_dir():
                 self._replace_folder(name, target)
             else:
-                os.replace(self._aside / name, target)
+                os.replace(self._staging / name, target)
         return names
 
     def _replace_folder(self, name: str, target: Path) -> None:
-        """No folder can take the place of another in one step: the old one is moved aside, and back if that fails."""
-        before = self._aside / f"{name}.before"
+        """Replace a folder, which cannot be done in one step: move the old one away, and back if the move fails."""
+        before = self._staging / f"{name}.before"
         os.replace(target, before)
         try:
-            os.replace(self._aside / name, target)
+            os.replace(self._staging / name, target)
         except BaseException:
             os.replace(before, target)
             raise
@@ -68,6 +68,6 @@ class StagedOutput:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        shutil.rmtree(self._aside, ignore_errors=True)
-        if self._made and not any(self.folder.iterdir()):
+        shutil.rmtree(self._staging, ignore_errors=True)
+        if self._created and not any(self.folder.iterdir()):
             self.folder.rmdir()

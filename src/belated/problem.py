@@ -1,4 +1,4 @@
-"""Problems: reward laws x delay laws."""
+"""Problems: arms with reward and delay laws."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Problem:
     def __init__(self, rewards: Sequence[RewardLaw], delays: DelayLaw | Sequence[DelayLaw]) -> None:
         if isinstance(rewards, RewardLaw):
             raise InvalidParameter(f"Problem: rewards is one law, {rewards!r}; give a list with one law for each arm.")
-        self.rewards: tuple[RewardLaw, ...] = _laws("rewards", rewards, RewardLaw, "Bernoulli(0.5)")
+        self.rewards: tuple[RewardLaw, ...] = _check_laws("rewards", rewards, RewardLaw, "Bernoulli(0.5)")
         if isinstance(delays, DelayLaw):
             self.delays: tuple[DelayLaw, ...] = (delays,) * len(self.rewards)
         else:
-            self.delays = _laws("delays", delays, DelayLaw, "Fixed(10)")
+            self.delays = _check_laws("delays", delays, DelayLaw, "Fixed(10)")
         if len(self.delays) != len(self.rewards):
             raise InvalidParameter(
                 f"Problem: {len(self.rewards)} reward laws and {len(self.delays)} delay laws; give one delay law for "
@@ -57,12 +57,12 @@ class Problem:
 
     @cached_property
     def gaps(self) -> npt.NDArray[np.float64]:
-        """Best mean less each arm's, (K,)."""
+        """The best mean minus that of each arm, (K,)."""
         return _frozen(self.means.max() - self.means)
 
     @cached_property
     def best(self) -> int:
-        """The arm with the largest mean, the first of equals."""
+        """The arm with the largest mean; the first if several are equal."""
         return int(np.argmax(self.means))
 
     @property
@@ -80,14 +80,13 @@ class Problem:
         return self._marginals[self._arm(arm)]
 
     def delay_quantile(self, arm: int, q: float) -> float:
-        """The paper's d_i(q) = min { g : P(D_i <= g) >= q } of the marginal law; ``math.inf`` where it is never
-        reached."""
+        """The paper's d_i(q) = min { g : P(D_i <= g) >= q } of the marginal law; ``math.inf`` if q is never reached."""
         return self.delay_law(arm).quantile(q)
 
     def delay_cdf(self, arm: int, rounds: npt.ArrayLike) -> Any:
         """P(D_i <= rounds) of the marginal law; a float for a number, an array for an array."""
-        found = self.delay_law(arm).cdf(rounds)
-        return float(found) if np.ndim(rounds) == 0 else found
+        probability = self.delay_law(arm).cdf(rounds)
+        return float(probability) if np.ndim(rounds) == 0 else probability
 
     def _arm(self, arm: int) -> int:
         return check_integer("arm", arm, 0, self.arms - 1)
@@ -104,16 +103,16 @@ class Problem:
 
 
 Family = Callable[[np.random.Generator], Problem]
-"""A function that draws a problem, for runs that each meet their own."""
+"""A function that draws the problem of a run."""
 
 
-def _laws(name: str, given: Any, kind: type[Any], example: str) -> tuple[Any, ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
-        raise InvalidParameter(f"Problem: {name} is {given!r}; give a list of at least one law, such as [{example}].")
-    for arm, law in enumerate(given):
-        if not isinstance(law, kind):
+def _check_laws(name: str, laws: Any, base: type[Any], example: str) -> tuple[Any, ...]:
+    if isinstance(laws, str) or not isinstance(laws, Sequence | np.ndarray) or len(laws) == 0:
+        raise InvalidParameter(f"Problem: {name} is {laws!r}; give a list of at least one law, such as [{example}].")
+    for arm, law in enumerate(laws):
+        if not isinstance(law, base):
             raise InvalidParameter(f"Problem: {name}[{arm}] is {law!r}; give a law, such as {example}.")
-    return tuple(given)
+    return tuple(laws)
 
 
 def _marginal(arm: int, delay: DelayLaw, reward: RewardLaw) -> DelayLaw:

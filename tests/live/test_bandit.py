@@ -34,24 +34,10 @@ from belated.policies import (
 )
 from belated.policies._base.defaults import default_policy
 from belated.policies._base.policy import Policy
+from support.bandits import NAMES, played
 from transcript import PLAYERS
 
-NAMES = ["red", "green", "blue"]
 policies = pytest.mark.parametrize("policy", PLAYERS, ids=repr)
-
-
-def played(policy: Policy, rounds: int = 60, seed: int = 1) -> Bandit:
-    """A bandit with answers late, out of order and missing."""
-    rng = np.random.default_rng(seed)
-    bandit = Bandit(NAMES, policy, seed=seed)
-    waiting: list[int] = []
-    for _ in range(rounds):
-        waiting.append(bandit.choose().id)
-        if len(waiting) > 4:
-            number = waiting.pop(int(rng.integers(len(waiting))))
-            if rng.random() < 0.8:
-                bandit.observe(number, round(float(rng.random()), 2))
-    return bandit
 
 
 def first_pending(bandit: Bandit) -> int:

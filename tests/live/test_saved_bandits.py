@@ -18,7 +18,7 @@ from belated import Bandit
 from belated.errors import BelatedError, ConflictingFeedback, FeedbackError, StateError
 from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
 from belated.policies._base.policy import Policy
-from test_online import NAMES, played
+from support.bandits import NAMES, played
 from transcript import PLAYERS
 
 policies = pytest.mark.parametrize("policy", PLAYERS, ids=repr)

@@ -1,4 +1,4 @@
-"""Figures: they read results and never run anything."""
+"""Figures of results and sweeps."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from belated.simulation.result import Result
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-"""Okabe and Ito's palette, told apart by colour-blind readers."""
+"""Okabe and Ito's palette for colour-blind readers."""
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2, 1, 2)))
 BAND = 4.0
 """Half-width of a band in standard errors, as in the paper's figures."""
-_DATELESS: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-_INSIDE = 6
-"""A legend with more lines than these stands beside the picture."""
+_WITHOUT_DATE: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+_LEGEND_INSIDE = 6
+"""A legend with more lines is placed next to the plot."""
 STYLE: Any = {
     "font.size": 10.0,
     "axes.spines.top": False,
@@ -43,9 +43,9 @@ STYLE: Any = {
 def plot_result(
     result: Result, ax: Axes | None = None, bounds: Mapping[str, tuple[float, str]] | None = None
 ) -> Figure:
-    """Mean pseudo-regret against rounds, one line a policy, with bands of four standard errors.
+    """Mean pseudo-regret against rounds, one line per policy, with bands of four standard errors.
 
-    ``bounds`` are (value at the horizon, where it stands) of labels.
+    ``bounds`` are (value at the horizon, source) by label.
     """
     with matplotlib.rc_context(STYLE):
         figure, axes = _canvas(ax)
@@ -76,27 +76,27 @@ def plot_sweep(
     runs: int,
     ax: Axes | None = None,
 ) -> Figure:
-    """Pseudo-regret at the horizon against one parameter, one line a policy; values that are no numbers stand side by
-    side."""
+    """Pseudo-regret at the horizon against one parameter, one line per policy; values that are not numbers are
+    equally spaced."""
     with matplotlib.rc_context(STYLE):
         figure, axes = _canvas(ax)
         numbers = values.dtype.kind in "iuf"
-        places = values if numbers else np.arange(values.size)
+        x = values if numbers else np.arange(values.size)
         for number, label in enumerate(labels):
-            curve(axes, number, label, places, mean[number], stderr[number], marker="o", joined=numbers)
+            curve(axes, number, label, x, mean[number], stderr[number], marker="o", joined=numbers)
         axes.set_xlabel(name)
         axes.set_ylabel("pseudo-regret at the horizon")
-        if numbers and _by_ratios(values):
+        if numbers and _is_geometric(values):
             axes.set_xscale("log")
         _finish(axes, f"mean of {runs:,} runs, bands of {BAND:g} standard errors" if runs > 1 else "one run")
         if not numbers:
-            axes.set_xticks(places, [str(value) for value in values])
+            axes.set_xticks(x, [str(value) for value in values])
             axes.margins(x=0.2)
     return figure
 
 
-def _by_ratios(values: np.ndarray[Any, Any]) -> bool:
-    """Whether values are spread over more than a decade, and more evenly by ratios than by differences."""
+def _is_geometric(values: np.ndarray[Any, Any]) -> bool:
+    """Whether values span more than a decade, and are more evenly spaced by ratios than by differences."""
     points = np.sort(values.astype(np.float64))
     if points.size < 3 or points[0] <= 0.0 or points[-1] < 10.0 * points[0]:
         return False
@@ -105,9 +105,9 @@ def _by_ratios(values: np.ndarray[Any, Any]) -> bool:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Draw a figure into a file; the same figure gives the same bytes."""
+    """Save a figure; the same figure gives the same bytes."""
     with matplotlib.rc_context(STYLE):
-        figure.savefig(path, metadata=_DATELESS.get(path.suffix.lower()))
+        figure.savefig(path, metadata=_WITHOUT_DATE.get(path.suffix.lower()))
 
 
 def curve(
@@ -120,7 +120,7 @@ def curve(
     marker: str | None = None,
     joined: bool = True,
 ) -> None:
-    """One policy's line and band; bars of the band's width where points are not ``joined``."""
+    """Plot the line and band of one policy, or error bars if points are not ``joined``."""
     colour = COLOURS[number % len(COLOURS)]
     width = BAND * np.nan_to_num(stderr)
     if not joined:
@@ -143,9 +143,9 @@ def curve(
 
 def _canvas(ax: Axes | None) -> tuple[Figure, Axes]:
     if ax is not None:
-        found = ax.get_figure()
-        assert isinstance(found, Figure)
-        return found, ax
+        existing = ax.get_figure()
+        assert isinstance(existing, Figure)
+        return existing, ax
     figure = Figure(figsize=(6.0, 3.8), dpi=150, layout="constrained")
     return figure, figure.subplots()
 
@@ -154,7 +154,7 @@ def _finish(axes: Axes, note: str) -> None:
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: grouped(float(value))))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: grouped(float(value))))
-    if len(axes.get_legend_handles_labels()[1]) <= _INSIDE:
+    if len(axes.get_legend_handles_labels()[1]) <= _LEGEND_INSIDE:
         axes.legend(loc="best")
     else:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

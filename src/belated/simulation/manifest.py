@@ -1,4 +1,4 @@
-"""The manifest of a result: everything needed to run it again, as plain data."""
+"""The manifest of a result: everything needed to rerun it, as plain data."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from belated.problem import Family, Problem
 from belated.specs import DeclaredFamily, policy_spec, problem_spec, read_policy, read_problem
 
 FORMAT = 1
-"""Version of the manifest's form."""
+"""Version of the format."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What was simulated: problem, policies, horizon, runs, seed, checkpoints, and by which version."""
+    """What was simulated (problem, policies, horizon, runs, seed, checkpoints), and by which version."""
 
     problem: dict[str, Any]
     policies: list[dict[str, Any]]
@@ -69,21 +69,21 @@ class Manifest:
         )
 
     def make_problem(self) -> Problem | Family:
-        """The problem (or family), made anew from the data."""
+        """Recreate the problem or family."""
         if "unknown" in self.problem:
             raise NotReproducible(
-                f"the problem of this result cannot be made anew: {self.problem['unknown']} "
-                "Give it again, as result.rerun(problem=...)."
+                f"the problem of this result cannot be recreated: {self.problem['unknown']} "
+                "Pass it, as result.rerun(problem=...)."
             )
         return read_problem(self.problem)
 
     def make_policies(self) -> tuple[Policy, ...]:
-        """The policies, made anew from the data."""
+        """Recreate the policies."""
         own = [str(spec["policy"]) for spec in self.policies if str(spec["policy"]).startswith("__main__:")]
         if own:
             raise NotReproducible(
-                f"the policy {own[0]} of this result is defined in no module that can be imported. "
-                "Give the policies again, as result.rerun(policies=...)."
+                f"the policy {own[0]} of this result is not in a module that can be imported. "
+                "Pass the policies, as result.rerun(policies=...)."
             )
         return tuple(read_policy(spec) for spec in self.policies)
 
@@ -93,13 +93,13 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: str) -> Manifest:
-        """Read what :meth:`to_json` wrote."""
+        """Read JSON from :meth:`to_json`."""
         try:
             data = json.loads(text)
-            found = int(data["format"])
-            if found != FORMAT:
+            version = int(data["format"])
+            if version != FORMAT:
                 raise StateError(
-                    f"the manifest has format {found}; this version of belated reads format {FORMAT}. Use belated "
+                    f"the manifest has format {version}; this version of belated reads format {FORMAT}. Use belated "
                     f"{data.get('version')}."
                 )
             return cls(**data)

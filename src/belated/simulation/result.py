@@ -1,4 +1,4 @@
-"""Results: arrays with a manifest, and what people ask of them."""
+"""Results of simulations: arrays with a manifest, statistics, plots and files."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ _ARRAYS = ("rounds", "mean", "stderr", "curves", "final", "pulls", "observed", "
 
 
 class Difference(NamedTuple):
-    """A paired difference of two policies' pseudo-regret at the horizon: the first less the second, in the same
-    runs."""
+    """The paired difference of the pseudo-regret of two policies at the horizon: first minus second, run by run."""
 
     mean: float
     stderr: float
@@ -44,11 +43,11 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """Pseudo-regret of P policies over R runs, at C checkpoints; K arms.
+    """Pseudo-regret of P policies in R runs, at C checkpoints; K arms.
 
-    Pseudo-regret is the sum over rounds of (best mean - mean of the pulled arm). Feedback is counted at the horizon T:
-    that of round s with delay d is *observed* if s + d <= T, *in flight* if it comes later, *lost* if it never comes;
-    the three add up to the pulls."""
+    Pseudo-regret is the sum over rounds of (best mean - mean of the pulled arm). At the horizon T, the feedback of
+    round s with delay d is *observed* if s + d <= T, *in flight* if it comes later, *lost* if it never comes; the three
+    add up to the pulls."""
 
     labels: list[str]
     """(P,) a name for each policy."""
@@ -59,7 +58,7 @@ class Result:
     stderr: npt.NDArray[np.float64]
     """(P, C) its standard error; NaN for a single run."""
     curves: npt.NDArray[np.float64]
-    """(P, kept, C) the runs' curves; all runs', or the first ones' where that would take more than 128 MiB."""
+    """(P, stored, C) the curves of all runs, or of the first ones if all would take more than 128 MiB."""
     final: npt.NDArray[np.float64]
     """(P, R) pseudo-regret at the horizon."""
     pulls: npt.NDArray[np.int32]
@@ -75,7 +74,7 @@ class Result:
     horizon: int
     """T, the number of rounds."""
     record: Callable[[], Manifest] = field(repr=False)
-    """Makes the manifest, when somebody asks for it."""
+    """Makes the manifest on first use."""
     source: tuple[Problem | Family, tuple[Policy, ...]] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -86,7 +85,7 @@ class Result:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What was simulated, as plain data: enough to run it again."""
+        """What was simulated, as plain data: enough to rerun it."""
         return self.record()
 
     @property
@@ -96,20 +95,20 @@ class Result:
 
     @property
     def quantiles_exact(self) -> bool:
-        """Whether all runs' curves are kept, so that :meth:`quantile` is exact; otherwise it is that of the first
+        """Whether the curves of all runs are stored, so that :meth:`quantile` is exact and not that of the first
         runs."""
         return bool(self.curves.shape[1] == self.runs)
 
     def quantile(self, q: float) -> npt.NDArray[np.float64]:
-        """(P, C) the q-quantile of the runs' pseudo-regret; of the kept runs', see :attr:`quantiles_exact`."""
+        """(P, C) the q-quantile of the pseudo-regret over the stored runs; see :attr:`quantiles_exact`."""
         return np.asarray(np.quantile(self.curves, check_level(q), axis=1))
 
     def difference(self, a: str | int, b: str | int) -> Difference:
-        """Pseudo-regret of policy ``a`` less that of ``b`` at the horizon, paired run by run, with its standard
+        """Pseudo-regret of policy ``a`` minus that of ``b`` at the horizon, paired run by run, with its standard
         error."""
-        apart = self.final[self._policy(a)] - self.final[self._policy(b)]
-        stderr = float(apart.std(ddof=1) / np.sqrt(apart.size)) if apart.size > 1 else float("nan")
-        return Difference(float(apart.mean()), stderr, apart)
+        runs = self.final[self._policy(a)] - self.final[self._policy(b)]
+        stderr = float(runs.std(ddof=1) / np.sqrt(runs.size)) if runs.size > 1 else float("nan")
+        return Difference(float(runs.mean()), stderr, runs)
 
     def _policy(self, name: str | int) -> int:
         if isinstance(name, str) and name in self.labels:
@@ -117,7 +116,7 @@ class Result:
         if is_integer(name) and -len(self.labels) <= name < len(self.labels):
             return int(name)
         raise InvalidParameter(
-            f"{name!r} is no policy of this result; give one of {', '.join(map(repr, self.labels))}, or its number."
+            f"{name!r} is not a policy of this result; give one of {', '.join(map(repr, self.labels))}, or its index."
         )
 
     def to_frame(self) -> pandas.DataFrame:
@@ -142,30 +141,30 @@ class Result:
     def plot(self, ax: Axes | None = None, *, bounds: bool = False) -> Figure:
         """Mean pseudo-regret against rounds, with bands of four standard errors.
 
-        With ``bounds``, also what the theorems say of the regret at the horizon, on a logarithmic axis: a thin line
-        for each policy with a bound that is finite (:func:`belated.theory.bound_of`; for ``confidence=None``).
+        With ``bounds``, also the theorems' bounds at the horizon, on a logarithmic axis: a thin line for each policy
+        with a finite bound (:func:`belated.theory.bound_of`; for ``confidence=None``).
         """
         from belated.simulation.figures import plot_result
 
         return plot_result(self, ax, self._bounds() if bounds else None)
 
     def _bounds(self) -> dict[str, tuple[float, str]]:
-        """Of each label the bound at the horizon, and where it stands."""
+        """By label, the bound at the horizon and its source."""
         from belated.theory import bound_of
 
         problem = self.source[0] if self.source else self.manifest.make_problem()
         policies = self.source[1] if self.source else self.manifest.make_policies()
         if not isinstance(problem, Problem):
             raise InvalidParameter(
-                "bounds are for one problem, and here each run has its own; plot without bounds, or ask belated.theory "
+                "bounds are for one problem, but here each run has its own; plot without bounds, or use belated.theory "
                 "for the bounds of a problem."
             )
-        found = {}
+        bounds = {}
         for label, policy in zip(self.labels, policies, strict=True):
             bound = bound_of(policy, problem, self.horizon)
             if bound is not None and 0.0 < bound.value < math.inf:
-                found[label] = bound.value, "order" if bound.order else bound.source.split(",")[0]
-        return found
+                bounds[label] = bound.value, "order" if bound.order else bound.source.split(",")[0]
+        return bounds
 
     def rerun(
         self,
@@ -175,8 +174,7 @@ class Result:
         runs: int | None = None,
         workers: int | None = None,
     ) -> Result:
-        """Simulate again what the manifest says: the same bits. What is given here is used in place of what the
-        manifest holds."""
+        """Simulate again what the manifest describes, with the same bits. Arguments override the manifest."""
         from belated.simulation.simulate import simulate
 
         if problem is None:
@@ -195,8 +193,7 @@ class Result:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the arrays and the manifest to one file, whole or not at all; the path written (``.npz`` is added if it
-        is missing)."""
+        """Write the arrays and the manifest to one file, atomically; return its path (``.npz`` is added if missing)."""
         target = Path(path)
         if target.suffix != ".npz":
             target = target.with_name(target.name + ".npz")
@@ -217,7 +214,7 @@ class Result:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read what :meth:`save` wrote."""
+        """Read a file that :meth:`save` wrote."""
         try:
             data = io.BytesIO(Path(path).read_bytes())
             with np.load(data, allow_pickle=False) as file:
@@ -232,11 +229,11 @@ class Result:
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             if isinstance(error, StateError):
                 raise
-            raise StateError(f"{os.fspath(path)!r} is no result of belated, or is damaged: {error}.") from error
+            raise StateError(f"{os.fspath(path)!r} is not a result of belated, or is damaged: {error}.") from error
 
 
 def _write(file: IO[bytes], arrays: dict[str, npt.NDArray[Any]]) -> None:
-    """As ``np.savez_compressed`` does, but a third of the time: almost as small where most bits are chance."""
+    """Like ``np.savez_compressed`` in a third of the time, and almost as small for random data."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:

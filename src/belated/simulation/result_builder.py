@@ -1,4 +1,4 @@
-"""Collects the outcomes of chunks, in any order, into one result."""
+"""Accumulates chunk outputs, in any order, into a Result."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from belated.simulation.manifest import Manifest, labels_of
 from belated.simulation.result import Result
 
 KEPT_NUMBERS = 2**24
-"""All runs' curves are kept up to this many numbers (128 MiB); beyond, those of the first runs."""
+"""The curves of all runs are stored up to this many numbers (128 MiB), otherwise those of the first runs."""
 BLOCK_NUMBERS = 2**22
-"""The most numbers in the curves of such a chunk (32 MiB), if it has more than one run."""
+"""The largest number of values in the curves of a chunk (32 MiB) of several runs that are not all stored."""
 BLOCK = 256
-"""Runs in a chunk where curves are summed up instead of kept: fixed, so that sums do not depend on the number of
-workers."""
+"""Runs in a block of curves that are summed instead of stored; fixed, so that sums do not depend on the workers."""
 
 
 class ResultBuilder:
-    """Room for the result of a simulation. ``block`` is the chunk size it asks for, or 0 for any."""
+    """Accumulates chunk outputs into a Result. ``block`` is the chunk size that it requires, or 0 for any."""
 
     def __init__(self, problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, arms: int) -> None:
         self._problem = problem
@@ -54,7 +53,7 @@ class ResultBuilder:
         self._spans: dict[int, int] = {}
 
     def add(self, chunk: Chunk, outcomes: Sequence[Outcome]) -> None:
-        """Take in the outcome of each policy on a chunk of runs."""
+        """Add the outcome of each policy on a chunk of runs."""
         first, runs = chunk.first, chunk.runs
         rows = slice(first, first + runs)
         for number, outcome in enumerate(outcomes):
@@ -75,7 +74,7 @@ class ResultBuilder:
 
     @property
     def finished(self) -> int:
-        """How many runs from the first on are complete."""
+        """The number of complete runs, counted from the first."""
         run = 0
         while run in self._spans:
             run += self._spans[run]
@@ -88,7 +87,7 @@ class ResultBuilder:
         observed = self._observed[:, :runs]
         lost = self._lost[:, :runs]
         curves = self._curves[:, : min(self._kept, runs)]
-        if runs > self._kept:  # after an interruption the finished runs may all be kept, as in a rerun of them
+        if runs > self._kept:  # fewer after an interruption, as in a rerun
             mean, stderr = self._summed(runs)
         else:
             mean = curves.mean(axis=1)
@@ -115,13 +114,13 @@ class ResultBuilder:
         )
 
     def _summed(self, runs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Mean and standard error from the blocks' moments, put together in the order of the runs."""
+        """Mean and standard error from the moments of the blocks, combined in the order of the runs."""
         shape = (len(self._policies), self._plan.checkpoints.size)
         count, mean, squares = 0, np.zeros(shape), np.zeros(shape)
         for first in sorted(first for first in self._moments if first < runs):
             size, block_mean, block_squares = self._moments[first]
-            apart = block_mean - mean
-            squares = squares + block_squares + apart**2 * (count * size / (count + size))
-            mean = mean + apart * (size / (count + size))
+            delta = block_mean - mean
+            squares = squares + block_squares + delta**2 * (count * size / (count + size))
+            mean = mean + delta * (size / (count + size))
             count += size
         return mean, np.sqrt(squares / (count - 1) / count) if count > 1 else np.full(shape, np.nan)
