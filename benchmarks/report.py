@@ -155,58 +155,59 @@ INTRODUCTION = """\
 
 Written by `{command}`; the numbers are also in `benchmarks/results.json`.
 
-The task is UCB with c = 1 on K = {arms} Bernoulli arms with means evenly spaced over 0.25..0.75, shuffled, T = {horizon:,},
-and a delay of {delay} rounds. Programs that are compared take turns in one run of the benchmark, and the minimum of their
-times counts: CPU time on one pinned core, but wall-clock time for two workers and for fresh processes. Ratios carry over to
-other machines better than times do.
+The task is UCB with c = 1 on K = {arms} Bernoulli arms with means evenly spaced over 0.25..0.75, shuffled, T =
+{horizon:,}, and a delay of {delay} rounds. Programs that are compared take turns in one run of the benchmark, and
+the minimum of their times counts: CPU time on one pinned core, but wall-clock time for two workers and for fresh
+processes. Ratios carry over to other machines better than times do.
 """
 
 LAWS_NOTE = """\
-The limit on delay laws is relative to `Fixed(200)`, which has a faster path because all feedback is equally late: the ring
-buffer. The note of each row gives the ratio to fixed delays that differ between arms, which take the same path as all other
-laws. For three of the laws there is also a C program, with a timing wheel instead of the ring buffer; its own ratios to a
-fixed delay are in the notes. When failures arrive immediately and successes late, the leader changes every ninth to
-fourteenth round, and each change is a branch that no processor predicts.
+The limit on delay laws is relative to `Fixed(200)`, which has a faster path because all feedback is equally late:
+the ring buffer. The note of each row gives the ratio to fixed delays that differ between arms, which take the same
+path as all other laws. For three of the laws there is also a C program, with a timing wheel instead of the ring
+buffer; its own ratios to a fixed delay are in the notes. When failures arrive immediately and successes late, the
+leader changes every ninth to fourteenth round, and each change is a branch that no processor predicts.
 """
 
 GPU_NOTE = """\
-Only simulated rounds count: the run of an elimination policy ends when one arm is left. Through `simulate`, the curves,
-counts and moments of all runs are on the host and summed when the clock stops; the kernel only writes them to device memory.
+Only simulated rounds count: the run of an elimination policy ends when one arm is left. Through `simulate`, the
+curves, counts and moments of all runs are on the host and summed when the clock stops; the kernel only writes them
+to device memory.
 """
 
 LANES_NOTE = """\
-The C program in lanes (`benchmarks/c/lanes.c`) plays eight runs side by side, with their state in [arm][lane] order: one
-AVX-512 register of eight doubles (`avx512 lanes`), two of AVX2, or plain loops. `simulate` plays one run at a time and is
-as fast: it caches each index until feedback arrives and remembers the leader, whereas lanes must look at all arms in every
-round; it draws rewards ahead, 64 pulls of an arm at a time, and LLVM vectorises that loop. Lanes were also tried inside the
-engine (`benchmarks/trial_lanes.py`, measured above): LLVM vectorises them only if small arrays are on the stack, so that it
-knows that nothing overlaps, and if the argmax is written in vector instructions. The result is slower than one run at a
-time, and works for index policies only.
+The C program in lanes (`benchmarks/c/lanes.c`) plays eight runs side by side, with their state in [arm][lane]
+order: one AVX-512 register of eight doubles (`avx512 lanes`), two of AVX2, or plain loops. `simulate` plays one run
+at a time and is as fast: it caches each index until feedback arrives and remembers the leader, whereas lanes must
+look at all arms in every round; it draws rewards ahead, 64 pulls of an arm at a time, and LLVM vectorises that
+loop. Lanes were also tried inside the engine (`benchmarks/trial_lanes.py`, measured above): LLVM vectorises them
+only if small arrays are on the stack, so that it knows that nothing overlaps, and if the argmax is written in
+vector instructions. The result is slower than one run at a time, and works for index policies only.
 
-The twins (`benchmarks/c/twins.c`) play one run at a time, with a separate build for each policy: one counter update per
-feedback, bounds once per sweep, a tree of integer keys where the leader changes in every round, and Thompson sampling's
-Gamma draws eight at a time.
+The twins (`benchmarks/c/twins.c`) play one run at a time, with a separate build for each policy: one counter update
+per feedback, bounds once per sweep, a tree of integer keys where the leader changes in every round, and Thompson
+sampling's Gamma draws eight at a time.
 """
 
 C_NOTE = """\
-The C program (`benchmarks/c/ucb.c`) plays one run at a time, caches each arm's index until its feedback arrives, holds
-pending feedback in a ring buffer, and records the regret at 100 checkpoints, as `simulate` does. It supports only Bernoulli
-rewards with one fixed delay, and the number of arms is fixed at compile time. `portable` is plain C that remembers the
-leader and scans only when the leader's index falls; the limit is relative to it. `avx512` adds hand-written vector code:
-the indices of all arms stay in three registers, and no branch depends on the data.
+The C program (`benchmarks/c/ucb.c`) plays one run at a time, caches each arm's index until its feedback arrives,
+holds pending feedback in a ring buffer, and records the regret at 100 checkpoints, as `simulate` does. It supports
+only Bernoulli rewards with one fixed delay, and the number of arms is fixed at compile time. `portable` is plain C
+that remembers the leader and scans only when the leader's index falls; the limit is relative to it. `avx512` adds
+hand-written vector code: the indices of all arms stay in three registers, and no branch depends on the data.
 """
 
 PEER_NOTE = """\
-Each peer runs in its own environment with pinned versions (`benchmarks/peers`). *Delays*: `native` if the program supports
-delays, `own queue` if the benchmark holds the feedback back for it, `none` if it was run without delay. *Index*: `task` is
-the task's formula; `ucb1` is the peer's UCB1 as shipped (2 ln t instead of 2c), which has a different regret: compare it
-with "plain Python, UCB1". *Cannot*: what the program, as shipped, cannot do.
+Each peer runs in its own environment with pinned versions (`benchmarks/peers`). *Delays*: `native` if the program
+supports delays, `own queue` if the benchmark holds the feedback back for it, `none` if it was run without delay.
+*Index*: `task` is the task's formula; `ucb1` is the peer's UCB1 as shipped (2 ln t instead of 2c), which has a
+different regret: compare it with "plain Python, UCB1". *Cannot*: what the program, as shipped, cannot do.
 """
 
 SCALING_NOTE = """\
-Left: the table as a picture. Right: the cost of a round against the number of arms (each arm is pulled at least 20 times)
-and against the horizon, excluding set-up. From 65 arms on, the largest index is found in a tree. Short runs draw fewer
-rewards ahead.
+Left: the table as a picture. Right: the cost of a round against the number of arms (each arm is pulled at least 20
+times) and against the horizon, excluding set-up. From 65 arms on, the largest index is found in a tree. Short runs
+draw fewer rewards ahead.
 
 ![Nanoseconds per round of every program, and of belated against arms and horizon](images/benchmarks.png)
 """

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -50,7 +51,8 @@ GROUPS = {
 SHELF = ("registry", "validation", "formatting", "atomic_output", "errors", "_version")
 """Drawn at the bottom, without arrows."""
 WIDTH, HEIGHT, PITCH, GAP, MARGIN = 206.0, 46.0, 76.0, 26.0, 28.0
-SHELF_WIDTH = 170.0
+PER_ROW = 3
+"""Boxes in a row of the shelf."""
 BEND = 14.0
 """Width that an arrow takes where it passes a row."""
 
@@ -114,7 +116,11 @@ Point = tuple[int, str]
 def chains(graph: Graph, rank: dict[str, int]) -> list[list[Point]]:
     """Return each edge as the points it passes, from row to row. Edges to the same target share their points."""
     return [
-        [(rank[unit], unit), *((row, f">{target}") for row in range(rank[unit] + 1, rank[target])), (rank[target], target)]
+        [
+            (rank[unit], unit),
+            *((row, f">{target}") for row in range(rank[unit] + 1, rank[target])),
+            (rank[target], target),
+        ]
         for unit in sorted(graph, key=lambda unit: (rank[unit], unit))
         for target in sorted(graph[unit], key=lambda unit: (rank[unit], unit))
     ]
@@ -130,7 +136,7 @@ def positions(rows: list[list[str]], paths: list[list[Point]]) -> dict[Point, fl
             if point not in near:
                 near[point] = set()
                 points[point[0]].append(point)
-        for one, other in zip(path, path[1:], strict=False):
+        for one, other in pairwise(path):
             near[one].add(other)
             near[other].add(one)
     centre = {point: place for row in points for point, place in zip(row, _centred(row), strict=True)}
@@ -164,7 +170,7 @@ def _apart(row: list[Point], goal: dict[Point, float]) -> dict[Point, float]:
     place = {point: goal[point] for point in row}
     for _ in range(200):
         moved = False
-        for one, other in zip(row, row[1:], strict=False):
+        for one, other in pairwise(row):
             least = (_size(one) + _size(other)) / 2 + GAP
             lack = least - (place[other] - place[one])
             if lack > 0.01:
@@ -199,13 +205,12 @@ def draw() -> str:
     rank = {name: row for row, names in enumerate(rows) for name in names}
     paths = chains(reduced(graph), rank)
     centre = positions(rows, paths)
-    middle = centre[0, rows[0][0]]
-    half = max(abs(centre[point] - middle) + _size(point) / 2 for point in centre)
-    half = max(half, len(SHELF) * (SHELF_WIDTH + GAP / 2) / 2) + MARGIN
-    x = {point: place - middle + half for point, place in centre.items()}
-    width, shelf = 2 * half, _top(len(rows)) + 26
-    height = shelf + HEIGHT + MARGIN
-    places = [half + (number - (len(SHELF) - 1) / 2) * (SHELF_WIDTH + GAP / 2) for number in range(len(SHELF))]
+    left = min(centre[point] - _size(point) / 2 for point in centre) - MARGIN
+    width = max(centre[point] + _size(point) / 2 for point in centre) + MARGIN - left
+    x = {point: place - left for point, place in centre.items()}
+    half, shelf = width / 2, _top(len(rows)) + 26
+    height = shelf + -(-len(SHELF) // PER_ROW) * (HEIGHT + GAP / 2) - GAP / 2 + MARGIN
+    places = [divmod(number, PER_ROW) for number in range(len(SHELF))]
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" font-family="system-ui, -apple-system, Segoe UI, Noto Sans, DejaVu Sans, sans-serif" '
@@ -216,10 +221,13 @@ def draw() -> str:
         '<path class="head" d="M0 0 8 4 0 8z"/></marker></defs>',
         f'<rect class="page" width="{width:.0f}" height="{height:.0f}" rx="8"/>',
         *(_arrow(path, x) for path in paths),
-        *(_box(name, x[row, name], _top(row), WIDTH) for row, names in enumerate(rows) for name in names),
+        *(_box(name, x[row, name], _top(row)) for row, names in enumerate(rows) for name in names),
         f'<path class="rule" d="M{MARGIN:.0f} {shelf - 32:.1f}H{width - MARGIN:.1f}"/>',
         f'<text class="role" x="{half:.1f}" y="{shelf - 13:.1f}">every package may import these</text>',
-        *(_box(name, place, shelf, SHELF_WIDTH) for name, place in zip(SHELF, places, strict=True)),
+        *(
+            _box(name, half + (column - (PER_ROW - 1) / 2) * (WIDTH + GAP), shelf + row * (HEIGHT + GAP / 2))
+            for name, (row, column) in zip(SHELF, places, strict=True)
+        ),
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
@@ -229,10 +237,10 @@ def _top(row: int) -> float:
     return MARGIN + PITCH * row
 
 
-def _box(name: str, x: float, y: float, width: float) -> str:
+def _box(name: str, x: float, y: float) -> str:
     colour = next((group for group, names in GROUPS.items() if name in names), "base")
     return (
-        f'<g><rect class="box {colour}" x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.0f}" height="{HEIGHT:.0f}" '
+        f'<g><rect class="box {colour}" x="{x - WIDTH / 2:.1f}" y="{y:.1f}" width="{WIDTH:.0f}" height="{HEIGHT:.0f}" '
         f'rx="7"/><text class="name" x="{x:.1f}" y="{y + 20:.1f}">{escape(name)}</text>'
         f'<text class="role" x="{x:.1f}" y="{y + 36:.1f}">{escape(ROLES[name])}</text></g>'
     )
@@ -242,7 +250,7 @@ def _arrow(path: list[Point], x: dict[Point, float]) -> str:
     """Return an edge as a smooth curve: straight past each row, bent between two."""
     row = path[0][0]
     parts = [f"M{x[path[0]]:.1f} {_top(row) + HEIGHT:.1f}"]
-    for before, point in zip(path, path[1:], strict=False):
+    for before, point in pairwise(path):
         start, end = _top(before[0]) + HEIGHT, _top(point[0])
         middle = (start + end) / 2
         parts.append(f"C{x[before]:.1f} {middle:.1f} {x[point]:.1f} {middle:.1f} {x[point]:.1f} {end:.1f}")

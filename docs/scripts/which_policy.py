@@ -43,24 +43,24 @@ CASES = (
         SPREAD,
         "PrefixUCB(confidence=1.0, spread=True)`, with a deadline (`silence` in the service)",
         (("scenarios of this kind", lambda row: row.name.startswith("conversions") and not row.loses),),
-        "A deadline turns silence into an ordinary delay: a success arrives in its own time, a failure at the deadline. "
-        "No feedback is lost, and the delay depends on the reward, which prefix brackets allow. Thompson sampling does "
-        "as well in these few scenarios, but much worse in others with reward-dependent delays, so we do not recommend "
-        "it.",
+        "A deadline turns silence into an ordinary delay: a success arrives in its own time, a failure at the "
+        "deadline. No feedback is lost, and the delay depends on the reward, which prefix brackets allow. Thompson "
+        "sampling does as well in these few scenarios, but much worse in others with reward-dependent delays, so we "
+        "do not recommend it.",
         "A deadline that is too short counts late successes as failures, and hits the slowest arm hardest.",
     ),
     Case(
         "The delay may depend on the reward; all feedback arrives",
         SPREAD,
-        "PrefixUCB(confidence=1.0, spread=True)`; `PrefixUCB(horizon=T)` or `PrefixElimination(horizon=T)` if you need "
-        "a [proof](theory/prefix.md), at the price of more regret",
+        "PrefixUCB(confidence=1.0, spread=True)`; `PrefixUCB(horizon=T)` or `PrefixElimination(horizon=T)` if you "
+        "need a [proof](theory/prefix.md), at the price of more regret",
         (
             ("it does depend", lambda row: row.depends and not row.loses),
             ("it turns out not to", lambda row: not row.depends and not row.loses),
         ),
         "Its index is built on intervals that hold for every joint distribution of reward and delay.",
-        "It keeps waiting: an arm without feedback is pulled until feedback arrives, and an arm whose feedback is lost "
-        "may be pulled forever. In scenarios with lost feedback its mean is {lost:.1f}, at worst {worst:.0f} "
+        "It keeps waiting: an arm without feedback is pulled until feedback arrives, and an arm whose feedback is "
+        "lost may be pulled forever. In scenarios with lost feedback its mean is {lost:.1f}, at worst {worst:.0f} "
         "({where}).",
     ),
     Case(
@@ -71,21 +71,21 @@ CASES = (
             ("no feedback is lost", lambda row: not row.depends and not row.loses),
             ("feedback is lost", lambda row: not row.depends and row.loses),
         ),
-        "The feedback received from an arm is then a fair sample. Pending-UCB accounts for pending feedback, so it does "
-        "not pull an arm again for information that is already on its way, and it ignores lost feedback. `patience` "
-        "(in decisions) is how long it waits for feedback; set it to the longest plausible delay. Use a long one if the "
-        "best arm may be silent for long (best-late-*). Each arm that never sends feedback then costs that many "
-        "decisions and a few hundred more.",
-        "If delays do depend on rewards, it fails as UCB does: in those scenarios its mean is {dependent:.1f}, at worst "
-        "{worst:.0f} ({where}).",
+        "The feedback received from an arm is then a fair sample. Pending-UCB accounts for pending feedback, so it "
+        "does not pull an arm again for information that is already on its way, and it ignores lost feedback. "
+        "`patience` (in decisions) is how long it waits for feedback; set it to the longest plausible delay. Use a "
+        "long one if the best arm may be silent for long (best-late-*). Each arm that never sends feedback then "
+        "costs that many decisions and a few hundred more.",
+        "If delays do depend on rewards, it fails as UCB does: in those scenarios its mean is {dependent:.1f}, at "
+        "worst {worst:.0f} ({where}).",
     ),
     Case(
         "The delay depends on the reward, and feedback is lost",
         PENDING,
         "PendingUCB(confidence=1.0)`, if you can neither set a deadline nor find out about lost feedback",
         (("scenarios of this kind", lambda row: row.depends and row.loses),),
-        "The data then say only that an arm's mean lies between S/m and S/m + the share lost; no policy can do well on "
-        "all such problems. With a deadline it becomes the first case, and PrefixUCB.",
+        "The data then say only that an arm's mean lies between S/m and S/m + the share lost; no policy can do well "
+        "on all such problems. With a deadline it becomes the first case, and PrefixUCB.",
         "If good arms lose successes and bad arms lose failures, all arms look alike.",
     ),
     Case(
@@ -94,8 +94,8 @@ CASES = (
         "PendingUCB(confidence=1.0)`, or `PrefixUCB(confidence=1.0, spread=True)` with a deadline if silence can be "
         "given a meaning. These are the defaults of the service and of `Bandit`",
         (("all scenarios", lambda _: True),),
-        "It has the smallest mean over all scenarios. Then find out: the service shows the delays of successes and of "
-        "failures.",
+        "It has the smallest mean over all scenarios. Then find out: the service shows the delays of successes and "
+        "of failures.",
         "Each policy fails where it would need the other's assumption; the worst scenario for this one is a best arm "
         "that is silent for most of the run.",
     ),
