@@ -23,16 +23,21 @@ def fail(*_: Any) -> NoReturn:
 
 def break_it(defect: str) -> None:
     """Answer with a status, or a body, that the document does not know; or not at all."""
-    from belated.service.api import handlers
+    from belated.service.api import decisions, experiments, monitoring
 
-    replaced: dict[str, tuple[str, Any]] = {
-        "status": ("_status", lambda *_: 202),
-        "body": ("StateAnswer", lambda *_: {"status": 7}),
-        "failure": ("status_view", fail),
-    }
-    name, by = replaced[defect]
-    getattr(handlers, name)  # it is there
-    setattr(handlers, name, by)
+    def accepted(message: Any, *, created: bool = False) -> Any:
+        response = json_response(message, created=created)
+        response.status_code = 202
+        return response
+
+    json_response = experiments.json_response
+    module, name, by = {
+        "status": (experiments, "json_response", accepted),
+        "body": (monitoring, "StateAnswer", lambda *_: {"status": 7}),
+        "failure": (decisions, "status_view", fail),
+    }[defect]
+    getattr(module, name)  # it is there
+    setattr(module, name, by)
 
 
 if __name__ == "__main__":

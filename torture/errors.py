@@ -66,8 +66,8 @@ class Careless(StepWriter):
         thought: dict[int, Any] = {}
 
         def noted(number: int, operation: Operation) -> Operation:
-            def act(session: Transaction) -> Any:
-                thought[number] = operation.act(session)
+            def act(tx: Transaction) -> Any:
+                thought[number] = operation.act(tx)
                 return thought[number]
 
             return Operation(act, operation.names, operation.ids)

@@ -11,7 +11,6 @@ from msgspec import to_builtins
 from tally import Tally
 
 from belated.service.api.experiments import experiment_view
-from belated.service.core.experiment import decision_state
 from belated.service.core.experiment import restore
 from belated.service.core.verify import verify
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
@@ -111,7 +110,7 @@ def compare(journal: Journal, ledger: Ledger) -> Found:
     tallies = {number: _tally(journal, experiment, ledger, found) for number, experiment in stored.items()}
     events = journal.events_of_decisions([*ledger.arms])
     for id, arm in ledger.arms.items():
-        decision = decision_of(events[id])
+        decision = decision_state(events[id])
         if decision is None:
             found.lost.append(f"decision {id}")
             continue

@@ -26,7 +26,7 @@ class Tally:
         """One more."""
         self._kinds[event.kind] += 1
         if event.kind == ARM_ADDED:
-            self.names.append(event.more()["name"])
+            self.names.append(event.extras()["name"])
         if event.id is None:
             return
         if event.kind == DECIDED:

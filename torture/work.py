@@ -83,12 +83,12 @@ class StepWriter(Writer):
     def together(self, operations: list[Operation]) -> list[tuple[Any, BaseException | None]]:
         """Have operations done in one transaction; what their callers are told."""
         told: list[tuple[Any, BaseException | None]] = []
-        self._do_together([(each, lambda result, error: told.append((result, error))) for each in operations])
+        self._commit([(each, lambda result, error: told.append((result, error))) for each in operations])
         return told
 
     def snapshots(self, every: int = SNAPSHOT_EVERY) -> None:
         """Keep snapshots, sooner than the service does."""
-        self._keep_snapshots(every)
+        self._save_snapshots(every)
 
     def reading(self) -> Journal | None:
         """A reader in the midst of a transaction, or None where the disk does not let it read."""
@@ -109,7 +109,7 @@ class StepWriter(Writer):
 
     def stop(self) -> None:
         """Keep snapshots, and end."""
-        self._keep_snapshots(1)
+        self._save_snapshots(1)
         self._journal.close()
 
 

@@ -8,18 +8,18 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 from pages import ROOT
-from serving import serving
+from serving import hosting
 
 from belated.service.api import openapi
-from belated.service.api.field_descriptions import FIELDS
-from belated.service.api.problem_types import ALWAYS, GOOD, KEYED, KINDS, REFUSALS, kinds_of
-from belated.service.api.routes import ROUTES
+from belated.service.api.messages import EventLine
+from belated.service.api.route import ANY_REQUEST, KEYED
+from belated.service.api.router import ROUTES
 from belated.service.dashboard.schemas import Page
+from belated.service.problems import PROBLEM_TYPES
 
 SCRIPTS = ROOT / "docs" / "scripts"
 
@@ -42,50 +42,104 @@ def page() -> str:
 # ---- problems ----
 
 
-def refusals() -> Iterator[tuple[int, str]]:
-    """(status, kind) of every refusal in the service's code."""
-    for path in [*sorted((ROOT / "src/belated/service").rglob("*.py")), ROOT / "src/belated/errors.py"]:
+def raised() -> Iterator[str]:
+    """The name of every problem type that the service's code raises: ``problems.NAME.error(...)``."""
+    for path in sorted((ROOT / "src/belated/service").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refused":
-                status, kind = node.args[:2]
-                assert isinstance(kind, ast.Constant), f"{path}:{node.lineno}: a kind that cannot be collected"
-                known = status.value if isinstance(status, ast.Constant) else KINDS[kind.value].status
-                yield known, kind.value
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func).removeprefix("problems.")
+                if called.endswith(".error") and called.removesuffix(".error").isupper():
+                    yield called.removesuffix(".error").lower().replace("_", "-")
+                if called == "ApiError":  # for a status that starlette chose
+                    assert path.name in ("app.py", "problems.py"), f"{path}: raise a problem type"
 
 
-def test_every_problem_of_the_code_is_in_the_table_and_no_other() -> None:
-    assert {(kind.status, name) for name, kind in KINDS.items()} == set(refusals())
+def test_every_problem_type_is_raised_somewhere() -> None:
+    assert set(PROBLEM_TYPES) == set(raised())
 
 
 def test_every_problem_is_one_of_a_route_or_of_none() -> None:
-    used = {*ALWAYS, *KEYED, *(name for names in REFUSALS.values() for name in names)}
-    assert set(KINDS) - used == {"not-found", "method-not-allowed"}
+    used = {problem.name for problem in (*ANY_REQUEST, *KEYED, *(each for route in ROUTES for each in route.problems))}
+    assert set(PROBLEM_TYPES) - used == {"not-found", "method-not-allowed"}
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_the_statuses_of_a_route_are_those_of_its_problems(route: Any) -> None:
-    name = route.handler.__name__
-    always = {KINDS[kind].status for kind in (*ALWAYS, *KEYED)}
-    assert {KINDS[kind].status for kind in REFUSALS[name]} - always == set(route.refuses) - always
-    assert set(GOOD.get(name, route.gives)) == set(route.gives)
-    told = openapi.document()["paths"][route.path][route.method.lower()]["responses"]
-    assert {KINDS[kind].status for kind in kinds_of(name, route.role)} == {int(each) for each in told if each >= "400"}
+TYPES = {
+    400: {"malformed-json"},
+    401: {"no-key", "unknown-key"},
+    403: {"not-allowed", "other-origin"},
+    404: {"unknown-experiment", "unknown-decision", "not-found"},
+    405: {"method-not-allowed"},
+    409: {
+        "experiment-exists",
+        "experiment-stopped",
+        "id-in-use",
+        "arm-exists",
+        "policy-is-closed",
+        "conflicting-feedback",
+        "decision-cancelled",
+        "decision-observed",
+        "cannot-take-back",
+        "history-differs",
+        "history-out-of-order",
+        "cursor-ahead",
+    },
+    413: {"too-large"},
+    415: {"not-json"},
+    421: {"other-host"},
+    422: {
+        "invalid-body",
+        "invalid-name",
+        "invalid-arms",
+        "invalid-experiment",
+        "unknown-policy",
+        "unknown-parameter",
+        "invalid-policy",
+        "invalid-silence",
+        "invalid-time",
+        "invalid-query",
+    },
+    500: {"unforeseen", "experiment-damaged"},
+    503: {"busy", "stopped", "storage"},
+}
+"""Written down once more: they never change."""
+
+
+def test_problem_types_and_their_statuses_never_change() -> None:
+    assert {(each.status, each.name) for each in PROBLEM_TYPES.values()} == {
+        (status, name) for status, names in TYPES.items() for name in names
+    }
+
+
+def test_the_document_has_the_statuses_of_each_route() -> None:
+    for route in ROUTES:
+        told = openapi.document()["paths"][route.path][route.method.lower()]["responses"]
+        problems = {problem.status for problem in route.all_problems()}
+        assert {int(status) for status in told} == problems | set(route.responses), route.path
+        for problem in route.all_problems():
+            assert f"{problem.name}: {problem.when}" in told[str(problem.status)]["description"]
 
 
 # ---- fields ----
 
 
-def test_every_field_has_a_meaning_and_nothing_else_has() -> None:
+def fields() -> dict[str, dict[str, str]]:
+    """The description of every field, by object."""
     schemas = dict(openapi.document()["components"]["schemas"])
     del schemas["Policy"]
-    schemas |= msgspec.json.schema_components([Page])[1]
-    fields = {name: set(schema["properties"]) for name, schema in schemas.items()}
-    assert fields == {name: set(meanings) for name, meanings in FIELDS.items() if name != "EventLine"}
+    schemas |= msgspec.json.schema_components([Page, EventLine])[1]
+    return {
+        name: {key: field.get("description", "") for key, field in schema["properties"].items()}
+        for name, schema in schemas.items()
+    }
+
+
+def test_every_field_has_a_meaning() -> None:
+    assert [(name, key) for name, each in fields().items() for key, text in each.items() if not text] == []
 
 
 def test_what_is_easily_mistaken_is_said() -> None:
-    assert "not a time" in FIELDS["ArmAnswer"]["eliminated_at"]
-    assert "when silence was taken for an answer" in FIELDS["DecisionStatusAnswer"]["observed_at"]
+    assert "not a time" in fields()["ArmAnswer"]["eliminated_at"]
+    assert "when it was imputed" in fields()["DecisionStatusAnswer"]["observed_at"]
 
 
 # ---- the page ----
@@ -98,10 +152,10 @@ def test_every_route_is_on_the_page_with_an_example() -> None:
         _, _, after = text.partition(f"\n### {name} {{ #")
         section = re.split(r"^##", after, maxsplit=1, flags=re.MULTILINE)[0]
         assert section.count("```http") >= 2, name
-        assert "| status | when | what comes |" in section, name
+        assert "| status | when | response |" in section, name
     for key in ("`silence.after`", "`feedback[].reward`", "`cursor`", "`limit`", "`policy`"):
         assert key in text
-    for kind in KINDS:
+    for kind in PROBLEM_TYPES:
         assert f'id="problem-{kind}"' in text
     linked = set(re.findall(r"\]\(#([\w-]+)\)", text))
     there = set(re.findall(r"\{ #([\w-]+)", text)) | set(re.findall(r'id="([\w-]+)"', text)) | {"policies"}
@@ -121,11 +175,11 @@ def test_the_names_of_policies_are_those_of_the_registry() -> None:
 def test_the_examples_are_what_a_server_answers(tmp_path: Path) -> None:
     import http_examples
 
-    with serving(str(tmp_path / "bandits.db")) as server, server.client() as http:
+    with hosting(str(tmp_path / "bandits.db")) as server, server.client() as http:
         found = http_examples.play(http)
     kept = json.loads(http_examples.FILE.read_text(encoding="utf-8"))
     assert [http_examples.masked(each) for each in found] == [http_examples.masked(each) for each in kept], (
         "run python docs/scripts/http_examples.py"
     )
     known = {key for each in found if each["medium"].endswith("ndjson") for line in each["answer"] for key in line}
-    assert known <= set(FIELDS["EventLine"])
+    assert known <= set(fields()["EventLine"])

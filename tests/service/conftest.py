@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 from postgres import fresh, server
 from problems import COLOURS
-from serving import Server, serving
+from serving import LocalServer, hosting
 from watching import chromium
 
 from belated.service.demo.history import write_history
@@ -34,28 +34,28 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def served(db: str) -> Iterator[Server]:
+def served(db: str) -> Iterator[LocalServer]:
     """A server on it."""
-    with serving(db) as found:
+    with hosting(db) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def sqlite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(str(tmp_path_factory.mktemp("http") / "bandits.db")) as found:
+def sqlite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    with hosting(str(tmp_path_factory.mktemp("http") / "bandits.db")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def postgres_server(postgres: str) -> Iterator[Server]:
-    with serving(fresh(postgres)) as found:
+def postgres_server(postgres: str) -> Iterator[LocalServer]:
+    with hosting(fresh(postgres)) as found:
         yield found
 
 
 @pytest.fixture(params=["sqlite_server", "postgres_server"])
 def http(request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
     """A client of a server that this file's tests share, on each database; it has the experiment ``colours``."""
-    server: Server = request.getfixturevalue(request.param)
+    server: LocalServer = request.getfixturevalue(request.param)
     with server.client() as found:
         assert found.post("/v1/experiments", json=COLOURS).status_code in (200, 201)
         yield found
@@ -68,15 +68,15 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     """A server on the demo's history, without its visitors."""
     db = str(tmp_path_factory.mktemp("demo") / "demo.db")
     write_history(db, seed=0)
-    with serving(db) as found:
+    with hosting(db) as found:
         yield found
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[Server]:
-    with serving(str(tmp_path / "empty.db")) as found:
+def empty(tmp_path: Path) -> Iterator[LocalServer]:
+    with hosting(str(tmp_path / "empty.db")) as found:
         yield found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import httpx2
 
 COLOURS = {"name": "colours", "arms": ["red", "green"], "policy": {"name": "UCB"}}
@@ -15,3 +18,14 @@ def problem(answer: httpx2.Response, status: int, kind: str) -> str:
     assert (body["type"], body["status"]) == (f"urn:belated:problem:{kind}", status)
     assert body["title"]
     return str(body["detail"])
+
+
+def for_each(cases: Iterable[Any], check: Callable[..., None]) -> None:
+    """Check every case (several arguments are a tuple), and list all that fail."""
+    failures = []
+    for case in cases:
+        try:
+            check(*case) if isinstance(case, tuple) else check(case)
+        except AssertionError as error:
+            failures.append(f"{case!r:.200}: {error}")
+    assert not failures, "\n".join(failures)

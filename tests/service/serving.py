@@ -1,10 +1,13 @@
-"""A real server in a process of its own, for tests."""
+"""Servers for tests: in a thread of this process where that is enough, in a process of their own where it is not."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -12,10 +15,79 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import httpx2
+import structlog
+import uvicorn
 
-STARTS_WITHIN = 60.0
+from belated.service import app
+from belated.service.core.service import Service
+from belated.service.dashboard import queries
+from belated.service.storage.journal import open_journal
+
+STARTS_WITHIN = 300.0
+"""Seconds; a machine may be slow."""
+ENDS_WITHIN = 300.0
+QUICK = 0.02
+"""Seconds between two rounds of the background tasks of a server in this process."""
+
+
+# ---- in this process ----
+
+
+@dataclass
+class LocalServer:
+    """A server in a thread of this process: where it is, and its service."""
+
+    url: str
+    service: Service
+
+    def client(self, **options: Any) -> httpx2.Client:
+        """A plain HTTP client for it."""
+        return httpx2.Client(base_url=self.url, timeout=300.0, **options)
+
+
+@contextmanager
+def hosting(db: str) -> Iterator[LocalServer]:
+    """A server in this process. Its background tasks run every few milliseconds, and pages are never cached."""
+    only_warnings()
+    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    service = Service(lambda: open_journal(db))
+    config = uvicorn.Config(
+        app.make_app(service), log_config=None, access_log=False, server_header=False, lifespan="on", ws="none"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])), daemon=True)
+    with (
+        mock.patch.object(app, "IMPUTE_SECONDS", QUICK),
+        mock.patch.object(app, "KEYS_SECONDS", QUICK),
+        mock.patch.object(queries, "FRESH_SECONDS", 0.0),
+        mock.patch.object(queries, "MAX_FRESH_SECONDS", 0.0),
+    ):
+        thread.start()
+        try:
+            _wait_until_started(server, thread, service)
+            yield LocalServer(f"http://127.0.0.1:{listener.getsockname()[1]}", service)
+        finally:
+            server.should_exit = True
+            thread.join()
+            listener.close()
+
+
+def only_warnings() -> None:
+    """Let servers in this process not log every request."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+
+
+def _wait_until_started(server: uvicorn.Server, thread: threading.Thread, service: Service) -> None:
+    while not server.started:
+        thread.join(0.005)
+        if not thread.is_alive():
+            raise service.failed or AssertionError("the server ended")
+
+
+# ---- in a process of its own ----
 
 
 @dataclass
@@ -36,7 +108,7 @@ class Server:
     def end(self) -> int:
         """Ask it to end, and wait; its exit status."""
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(timeout=30)
+        status = self.process.wait(timeout=ENDS_WITHIN)
         self._close()
         return status
 
@@ -48,7 +120,7 @@ class Server:
 
     def client(self, **options: Any) -> httpx2.Client:
         """A plain HTTP client for it."""
-        return httpx2.Client(base_url=self.url, timeout=30.0, **options)
+        return httpx2.Client(base_url=self.url, timeout=300.0, **options)
 
 
 def start(
@@ -63,24 +135,24 @@ def start(
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}, bufsize=1
     )
-    found = Server("", process)
+    server = Server("", process)
     ready = threading.Event()
 
     def read() -> None:
         assert process.stderr is not None
         for line in process.stderr:
-            found.lines.append(line)
+            server.lines.append(line)
             match = re.search(r"at (http://\S+);", line)
-            if match and not found.url:
-                found.url = match[1]
+            if match and not server.url:
+                server.url = match[1]
                 ready.set()
         ready.set()
 
-    found.reading = threading.Thread(target=read, daemon=True)
-    found.reading.start()
+    server.reading = threading.Thread(target=read, daemon=True)
+    server.reading.start()
     assert ready.wait(STARTS_WITHIN), "the server did not start"
-    assert found.url, f"the server ended: {''.join(found.lines)}"
-    return found
+    assert server.url, f"the server ended: {''.join(server.lines)}"
+    return server
 
 
 @contextmanager

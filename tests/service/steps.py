@@ -16,8 +16,6 @@ from belated.service.core.transaction import Operation, Transaction
 from belated.service.core.writer import Writer
 
 SECOND = 1_000_000
-GROWING = {"UCB", "Optimistic-UCB", "Prefix-UCB", "Pending-UCB", "Thompson", "PatientBandits", "Uniform"}
-"""Policies that take new arms."""
 
 
 class Step(NamedTuple):
@@ -75,7 +73,7 @@ class Verbs:
                 refused(error, 409, "arm-exists")
             elif arm in self.model.arms[name]:
                 assert result[1] is False
-            elif self.specs[name].policy["name"] not in GROWING:
+            elif not self.specs[name].make_policy().supports_new_arms:
                 refused(error, 409, "policy-is-closed")
             else:
                 assert result[1] is True
@@ -226,7 +224,7 @@ def in_one_transaction(chosen: Writer, steps: Sequence[Step]) -> list[tuple[Any,
     """Have a writer do all of it together; what the callers are told, in their order."""
     begun, go, done = threading.Event(), threading.Event(), threading.Event()
     told: list[tuple[Any, BaseException | None]] = []
-    sessions: list[Transaction] = []
+    transactions: list[Transaction] = []
 
     def wait(_: Transaction) -> None:  # while the writer is busy with this one, the others gather
         begun.set()
@@ -238,18 +236,18 @@ def in_one_transaction(chosen: Writer, steps: Sequence[Step]) -> list[tuple[Any,
             done.set()
 
     def noted(operation: Operation) -> Operation:
-        def act(session: Transaction) -> Any:
-            sessions.append(session)
-            return operation.act(session)
+        def act(tx: Transaction) -> Any:
+            transactions.append(tx)
+            return operation.act(tx)
 
         return Operation(act, operation.names, operation.ids)
 
-    chosen.submit(Operation(wait), lambda result, error: None)
+    chosen.enqueue(Operation(wait), lambda result, error: None)
     begun.wait()
     for step in steps:
-        chosen.submit(noted(step.operation), answer)
+        chosen.enqueue(noted(step.operation), answer)
     go.set()
     done.wait()
-    assert len(sessions) == len(steps), "something was tried again"
-    assert len({id(each) for each in sessions}) == 1, "it was not one transaction"
+    assert len(transactions) == len(steps), "something was tried again"
+    assert len({id(each) for each in transactions}) == 1, "it was not one transaction"
     return told

@@ -25,7 +25,7 @@ from serving import Server, serving, start
 from typer.testing import CliRunner
 
 from belated.cli import app
-from belated.service.api_keys import hashed
+from belated.service.api_keys import hash_key
 from belated.service.storage import open_journal
 from belated.service.storage.database import without_password
 
@@ -74,7 +74,7 @@ def test_keys_are_made_listed_and_revoked(db: str) -> None:
     assert re.search(r"^writer-1 +writer +2\S+$", listed.stdout, re.MULTILINE)
     assert re.search(r"^boss +admin +2\S+$", listed.stdout, re.MULTILINE)
     assert key not in listed.stdout + listed.stderr
-    assert hashed(key) not in listed.stdout
+    assert hash_key(key) not in listed.stdout
     assert belated("keys", "revoke", "boss", "--db", db).returncode == 0
     after = belated("keys", "list", "--db", db).stdout
     assert re.search(r"^boss +admin +2\S+ +2\S+$", after, re.MULTILINE)

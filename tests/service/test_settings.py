@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from problems import for_each
 from serving import serving
 
 from belated.errors import ConfigurationError
@@ -28,78 +29,86 @@ def test_what_is_built_in() -> None:
     assert settings(dict.fromkeys(FLAGS), {}) == Settings()
 
 
-@pytest.mark.parametrize("key", list(FLAGS))
-def test_flags_before_the_environment_before_a_file(config: str, key: str) -> None:
-    name = f"BELATED_{key.upper()}"
-    environment = {name: SURROUNDINGS[name]}
-    typed = int(environment[name]) if key == "port" else environment[name]
-    assert getattr(settings({"config": config}, {}), key) == FILE[key]
-    assert getattr(settings({}, {"BELATED_CONFIG": config}), key) == FILE[key]
-    assert getattr(settings({"config": config}, environment), key) == typed
-    assert getattr(settings({"config": config, key: FLAGS[key]}, environment), key) == FLAGS[key]
-    assert getattr(settings({key: FLAGS[key]}, {}), key) == FLAGS[key]
+def test_flags_before_the_environment_before_a_file(config: str) -> None:
+    def check(key: str) -> None:
+        name = f"BELATED_{key.upper()}"
+        environment = {name: SURROUNDINGS[name]}
+        typed = int(environment[name]) if key == "port" else environment[name]
+        assert getattr(settings({"config": config}, {}), key) == FILE[key]
+        assert getattr(settings({}, {"BELATED_CONFIG": config}), key) == FILE[key]
+        assert getattr(settings({"config": config}, environment), key) == typed
+        assert getattr(settings({"config": config, key: FLAGS[key]}, environment), key) == FLAGS[key]
+        assert getattr(settings({key: FLAGS[key]}, {}), key) == FLAGS[key]
+
+    for_each(list(FLAGS), check)
 
 
 def test_the_flag_names_the_file_before_the_environment_does(config: str) -> None:
     assert settings({"config": config}, {"BELATED_CONFIG": "nothing.toml"}).port == FILE["port"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("prot = 1", "prot is no setting; there are db, host, log, port"),
-        ("[server]\nport = 1", "server is no setting"),
-        ("port = '1'", "port is '1'; give a number"),
-        ("port = true", "port is True; give a number"),
-        ("db = 1", "db is 1; give a text"),
-        ("port = 65536", "port is 65536; give a number from 0 to 65535"),
-        ("port = -1", "port is -1"),
-        ("log = 'loud'", "log is 'loud'; give one of debug, info, warning, error"),
-        ("db = ''", "db is empty"),
-        ("port =", "cannot be read"),
-    ],
-)
-def test_wrong_files_are_errors(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "wrong.toml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError) as caught:
-        settings({"config": path}, {})
-    assert said in str(caught.value)
+def test_wrong_files_are_errors(tmp_path: Path) -> None:
+    def check(text: str, said: str) -> None:
+        path = tmp_path / "wrong.toml"
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigurationError) as caught:
+            settings({"config": path}, {})
+        assert said in str(caught.value)
+
+    for_each(
+        [
+            ("prot = 1", "prot is not a setting; give one of db, host, log, port"),
+            ("[server]\nport = 1", "server is not a setting"),
+            ("port = '1'", "port is '1'; give a number"),
+            ("port = true", "port is True; give a number"),
+            ("db = 1", "db is 1; give a string"),
+            ("port = 65536", "port is 65536; give a number from 0 to 65535"),
+            ("port = -1", "port is -1"),
+            ("log = 'loud'", "log is 'loud'; give one of debug, info, warning, error"),
+            ("db = ''", "db is empty"),
+            ("port =", "cannot be read"),
+        ],
+        check,
+    )
 
 
-@pytest.mark.parametrize(
-    ("environment", "said"),
-    [
-        ({"BELATED_PORT": "80 "}, "BELATED_PORT is '80 '; give a number"),
-        ({"BELATED_PORT": "-1"}, "BELATED_PORT is '-1'"),
-        ({"BELATED_PORT": "99999"}, "BELATED_PORT is '99999'"),
-        ({"BELATED_LOG": "LOUD"}, "log is 'LOUD'"),
-        ({"BELATED_DB": ""}, "db is empty"),
-        ({"BELATED_CONFIG": "/nowhere.toml"}, "/nowhere.toml cannot be read"),
-        ({"BELATED_PROT": "1"}, "BELATED_PROT is no setting"),
-    ],
-)
-def test_a_wrong_environment_is_an_error(environment: dict[str, str], said: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        settings({}, environment)
-    assert said in str(caught.value)
+def test_a_wrong_environment_is_an_error() -> None:
+    def check(environment: dict[str, str], said: str) -> None:
+        with pytest.raises(ConfigurationError) as caught:
+            settings({}, environment)
+        assert said in str(caught.value)
+
+    for_each(
+        [
+            ({"BELATED_PORT": "80 "}, "BELATED_PORT is '80 '; give a number"),
+            ({"BELATED_PORT": "-1"}, "BELATED_PORT is '-1'"),
+            ({"BELATED_PORT": "99999"}, "BELATED_PORT is '99999'"),
+            ({"BELATED_LOG": "LOUD"}, "log is 'LOUD'"),
+            ({"BELATED_DB": ""}, "db is empty"),
+            ({"BELATED_CONFIG": "/nowhere.toml"}, "/nowhere.toml cannot be read"),
+            ({"BELATED_PROT": "1"}, "BELATED_PROT is not a setting"),
+        ],
+        check,
+    )
 
 
 def test_other_parts_have_variables_of_their_own() -> None:
     assert settings({}, {"BELATED_CACHE_DIR": "/somewhere"}) == Settings()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "localhost", "::1", "[::1]", "LocalHost"])
-def test_loopback(host: str) -> None:
-    assert is_loopback(host)
-    assert Settings(host=host).loopback
+def test_loopback() -> None:
+    def check(host: str) -> None:
+        assert is_loopback(host)
+        assert Settings(host=host).loopback
+
+    for_each(["127.0.0.1", "127.9.9.9", "localhost", "::1", "[::1]", "LocalHost"], check)
 
 
-@pytest.mark.parametrize(
-    "host", ["0.0.0.0", "::", "", "10.1.2.3", "localhost.example", "127.0.0.1.example", "1270.0.0.1"]
-)
-def test_no_loopback(host: str) -> None:
-    assert not is_loopback(host)
+def test_no_loopback() -> None:
+    def check(host: str) -> None:
+        assert not is_loopback(host)
+
+    for_each(["0.0.0.0", "::", "", "10.1.2.3", "localhost.example", "127.0.0.1.example", "1270.0.0.1"], check)
 
 
 def test_a_server_follows_its_settings(tmp_path: Path) -> None:

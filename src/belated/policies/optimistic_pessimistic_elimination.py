@@ -36,6 +36,7 @@ class OptimisticPessimisticElimination(EliminationPolicy, ConfidencePolicy):
 
     label = "OPSE"
     formula = "SE with bounds S/m - sqrt(2c/m) and (S + m - n)/m + sqrt(2c/m)"
+    covers_missing = True
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:

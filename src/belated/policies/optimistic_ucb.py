@@ -34,6 +34,7 @@ class OptimisticUCB(IndexPolicy, ConfidencePolicy):
 
     label = "Optimistic-UCB"
     formula = "argmax (S + m - n)/m + sqrt(2c/m)"
+    covers_missing = True
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:

@@ -13,40 +13,38 @@ class Metrics:
     """Metrics of this process since it started."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.decisions = Counter("belated_decisions", "Decisions made.", ["experiment"], registry=self.registry)
+        self.registry = registry = CollectorRegistry()
+        self.decisions = Counter("belated_decisions", "Decisions made.", ["experiment"], registry=registry)
         self.feedback = Counter(
             "belated_feedback",
             "Feedback by result: observed, late (after a reward was imputed), duplicate, conflict.",
             ["experiment", "result"],
-            registry=self.registry,
+            registry=registry,
         )
-        self.unknown = Counter("belated_feedback_unknown", "Feedback for unknown decisions.", registry=self.registry)
-        self.imputed = Counter(
-            "belated_imputed", "Rewards imputed after silence.", ["experiment"], registry=self.registry
-        )
-        self.pending = Gauge("belated_pending", "Decisions without feedback.", ["experiment"], registry=self.registry)
-        self.damaged = Gauge("belated_experiments_damaged", "Experiments that cannot be read.", registry=self.registry)
+        self.unknown = Counter("belated_feedback_unknown", "Feedback for unknown decisions.", registry=registry)
+        self.imputed = Counter("belated_imputed", "Rewards imputed after silence.", ["experiment"], registry=registry)
+        self.pending = Gauge("belated_pending", "Decisions without feedback.", ["experiment"], registry=registry)
+        self.damaged = Gauge("belated_experiments_damaged", "Experiments that cannot be read.", registry=registry)
         self.oldest = Gauge(
             "belated_oldest_pending_seconds",
             "Age of the oldest decision without feedback.",
             ["experiment"],
-            registry=self.registry,
+            registry=registry,
         )
         self.delay = Histogram(
             "belated_feedback_delay_seconds",
             "Time from a decision to its feedback.",
             ["experiment"],
             buckets=DELAYS,
-            registry=self.registry,
+            registry=registry,
         )
         self.commits = Histogram(
             "belated_commit_seconds",
             "Time from the start of a transaction to its commit.",
             buckets=COMMITS,
-            registry=self.registry,
+            registry=registry,
         )
-        self.events = Counter("belated_events", "Events written.", registry=self.registry)
+        self.events = Counter("belated_events", "Events written.", registry=registry)
 
         self._decided: dict[str, Counter] = {}
 

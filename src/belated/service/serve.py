@@ -73,7 +73,7 @@ def serve(
     socket from :func:`listen`, if it was already opened."""
     configure_logging(settings.log)
     if not settings.loopback:
-        _check_keys(settings)
+        check_keys(settings)
     with listener if listener is not None else listen(settings) as bound:
         open_journal(settings.db).close()  # report errors before anything starts
         service = Service(lambda: open_journal(settings.db), keys_needed=not settings.loopback)
@@ -92,9 +92,11 @@ def serve(
         server.run([bound])
     if service.failed is not None:
         raise service.failed
+    if server.interrupted:
+        raise KeyboardInterrupt
 
 
-def _check_keys(settings: Settings) -> None:
+def check_keys(settings: Settings) -> None:
     """Raise unless there is an active key; does not create the database."""
     keys: Sequence[tuple[str, str, str, int, int | None]] = ()
     if "://" in settings.db or Path(settings.db).is_file():
@@ -124,12 +126,14 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_started = on_started
+        self.interrupted = False
+        """Whether Ctrl-C stopped it; also where the process was started with SIGINT ignored."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if sig == signal.SIGTERM:
-            self.should_exit = True  # an orderly shutdown: exit status 0
-        else:
-            super().handle_exit(sig, frame)
+        if sig == signal.SIGINT:
+            self.force_exit = self.should_exit
+            self.interrupted = True
+        self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -63,6 +63,8 @@ class Policy(Validated, ABC):
     """The parameters with which it enters the arena, once for each entry."""
     introduced_here: ClassVar[bool] = False
     """Whether the policy was first published with this package."""
+    covers_missing: ClassVar[bool] = False
+    """Whether its bounds hold whatever the missing feedback is."""
     memory: ClassVar[int] = 0
     """How many statistics of its own the policy keeps for each arm, in ``state.memory[arm]``."""
 

@@ -164,6 +164,7 @@ class PrefixPolicy(ConfidencePolicy):
     """A policy whose bounds are prefix brackets."""
 
     memory = SIZE
+    covers_missing = True
 
     @staticmethod
     def on_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:

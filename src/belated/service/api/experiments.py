@@ -110,8 +110,7 @@ async def add_arm(request: Request) -> Response:
 )
 async def stop(request: Request) -> Response:
     """Stop making decisions; feedback is still accepted."""
-    found, _ = await service_of(request).submit(_with_view(operations.set_stopped(experiment_name(request), True)))
-    return json_response(found)
+    return await _set_stopped(request, True)
 
 
 @routes.post(
@@ -123,8 +122,12 @@ async def stop(request: Request) -> Response:
 )
 async def resume(request: Request) -> Response:
     """Make decisions again."""
-    found, _ = await service_of(request).submit(_with_view(operations.set_stopped(experiment_name(request), False)))
-    return json_response(found)
+    return await _set_stopped(request, False)
+
+
+async def _set_stopped(request: Request, stopped: bool) -> Response:
+    view, _ = await service_of(request).submit(_with_view(operations.set_stopped(experiment_name(request), stopped)))
+    return json_response(view)
 
 
 @routes.post(
@@ -192,22 +195,7 @@ def _with_view(operation: Operation) -> Operation:
 
 def experiment_view(experiment: Experiment) -> ExperimentAnswer:
     """The current state of an experiment."""
-    arms = [
-        ArmAnswer(
-            arm=arm.arm,
-            pulls=arm.pulls,
-            observed=arm.observed,
-            pending=arm.pending,
-            mean=arm.mean,
-            lower=arm.lower,
-            upper=arm.upper,
-            active=arm.active,
-            eliminated_at=arm.eliminated_at,
-            lower_from=arm.lower_from,
-            upper_from=arm.upper_from,
-        )
-        for arm in experiment.learner.summary(experiment.names)
-    ]
+    arms = [ArmAnswer(**vars(arm)) for arm in experiment.learner.summary(experiment.names)]
     silence = experiment.spec.silence
     return ExperimentAnswer(
         name=experiment.name,

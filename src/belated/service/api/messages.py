@@ -10,6 +10,12 @@ from msgspec import Meta
 from belated.policies._base.defaults import DEFAULT_POLICY
 from belated.service.core.spec import ID, LONGEST_ARM, LONGEST_ID, LONGEST_SILENCE, MOST_ARMS, NAME
 
+
+def doc(description: str) -> Meta:
+    """The description of a field."""
+    return Meta(description=description)
+
+
 MAX_ITEMS = 1_000
 """Decisions, or feedback items, in one request."""
 MAX_IMPORTED = 10_000
@@ -51,17 +57,13 @@ class SilenceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="Seconds after the decision at which silence counts as feedback; at most ten years.",
         ),
     ]
-    reward: Annotated[
-        Reward, Meta(description="The reward to impute. The true reward replaces it if it still arrives.")
-    ]
+    reward: Annotated[Reward, doc("The reward to impute. The true reward replaces it if it still arrives.")]
 
 
 class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An experiment to create."""
 
-    name: Annotated[
-        ExperimentName, Meta(description="Letters, digits, `.`, `_` and `-`, starting with a letter or digit.")
-    ]
+    name: Annotated[ExperimentName, doc("Letters, digits, `.`, `_` and `-`, starting with a letter or digit.")]
     arms: Annotated[
         list[ArmName],
         Meta(
@@ -71,13 +73,10 @@ class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
             description="Unique names of the arms. Responses list arms in this order.",
         ),
     ]
-    policy: Annotated[
-        dict[str, Any] | None, Meta(description=f"{_POLICY} Default: {DEFAULT_POLICY} The response shows it.")
-    ] = None
-    seed: Annotated[Number, Meta(description=_SEED)] = 0
+    policy: Annotated[dict[str, Any] | None, doc(f"{_POLICY} Default: {DEFAULT_POLICY} The response shows it.")] = None
+    seed: Annotated[Number, doc(_SEED)] = 0
     silence: Annotated[
-        SilenceRequest | None,
-        Meta(description="What silence means. Default: nothing; decisions stay pending indefinitely."),
+        SilenceRequest | None, doc("What silence means. Default: nothing; decisions stay pending indefinitely.")
     ] = None
 
 
@@ -88,7 +87,7 @@ class HistoryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         list[ArmName],
         Meta(min_length=1, max_length=MOST_ARMS, extra_json_schema=_UNIQUE, description="As for an experiment."),
     ]
-    policy: Annotated[dict[str, Any], Meta(description=_POLICY)]
+    policy: Annotated[dict[str, Any], doc(_POLICY)]
     decisions: Annotated[
         list[Number],
         Meta(max_length=MAX_IMPORTED, description="The index (0, 1, ...) of the arm of each decision, in order."),
@@ -100,20 +99,16 @@ class HistoryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="Feedback in order: `[number of decisions made before it, number of its decision, reward]`.",
         ),
     ]
-    seed: Annotated[Number, Meta(description=_SEED)] = 0
-    after: Annotated[
-        Number, Meta(description="Number of decisions and feedback items in the parts before this one.")
-    ] = 0
-    first: Annotated[Number, Meta(description="How many of those were decisions.")] = 0
-    more: Annotated[
-        bool, Meta(description="Whether more parts follow. The experiment is stopped until the last one.")
-    ] = False
+    seed: Annotated[Number, doc(_SEED)] = 0
+    after: Annotated[Number, doc("Number of decisions and feedback items in the parts before this one.")] = 0
+    first: Annotated[Number, doc("How many of those were decisions.")] = 0
+    more: Annotated[bool, doc("Whether more parts follow. The experiment is stopped until the last one.")] = False
 
 
 class ArmRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An arm to add."""
 
-    arm: Annotated[ArmName, Meta(description="The name of the new arm.")]
+    arm: Annotated[ArmName, doc("The name of the new arm.")]
 
 
 class DecisionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,29 +116,25 @@ class DecisionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: Annotated[
         NewId | None,
-        Meta(
-            description="Your id, an idempotency key that never expires. If omitted, the server generates one, and a "
+        doc(
+            "Your id, an idempotency key that never expires. If omitted, the server generates one, and a "
             "repeated request makes another decision."
         ),
     ] = None
     unit: Annotated[
         Annotated[str, Meta(max_length=256)] | None,
-        Meta(description="Whom the decision is for. It is stored with the decision and has no effect."),
+        doc("Whom the decision is for. It is stored with the decision and has no effect."),
     ] = None
     metadata: Annotated[
-        dict[str, Any] | None,
-        Meta(description="Your data, stored with the decision: at most 16,384 bytes of JSON, 64 levels deep."),
+        dict[str, Any] | None, doc("Your data, stored with the decision: at most 16,384 bytes of JSON, 64 levels deep.")
     ] = None
     count: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_ITEMS)] | None,
-        Meta(description="Number of decisions to make. With an `id` their ids are `ID.0`, `ID.1`, ..."),
+        doc("Number of decisions to make. With an `id` their ids are `ID.0`, `ID.1`, ..."),
     ] = None
     of: Annotated[
         Annotated[int, Meta(ge=1, le=2**53)] | None,
-        Meta(
-            description="Total number of decisions, where one `id` takes several requests; another total is another "
-            "request."
-        ),
+        doc("Total number of decisions, where one `id` takes several requests; another total is another request."),
     ] = None
 
 
@@ -151,16 +142,16 @@ class FeedbackRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The reward of a decision, and when it was observed: at most five minutes ahead of the server's clock. A time
     before the decision is accepted, as clocks differ, and counts as a delay of 0."""
 
-    reward: Annotated[Reward, Meta(description="The reward.")]
-    observed_at: Annotated[Time | None, Meta(description=_OBSERVED_AT)] = None
+    reward: Annotated[Reward, doc("The reward.")]
+    observed_at: Annotated[Time | None, doc(_OBSERVED_AT)] = None
 
 
 class FeedbackItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An item of batch feedback; ``observed_at`` as in a single feedback."""
 
-    id: Annotated[Id, Meta(description="The id of the decision.")]
-    reward: Annotated[Reward, Meta(description="The reward.")]
-    observed_at: Annotated[Time | None, Meta(description=_OBSERVED_AT)] = None
+    id: Annotated[Id, doc("The id of the decision.")]
+    reward: Annotated[Reward, doc("The reward.")]
+    observed_at: Annotated[Time | None, doc(_OBSERVED_AT)] = None
 
 
 class FeedbacksRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -183,203 +174,179 @@ class FeedbacksRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ArmAnswer(msgspec.Struct):
     """The statistics of an arm; ``lower`` and ``upper`` are the policy's bounds on its mean."""
 
-    arm: Annotated[str, Meta(description="Its name.")]
-    pulls: Annotated[int, Meta(description="Its decisions, without cancelled ones.")]
-    observed: Annotated[int, Meta(description="Those with feedback, including imputed.")]
-    pending: Annotated[int, Meta(description="Those without feedback: `pulls - observed`.")]
-    mean: Annotated[float | None, Meta(description="The mean observed reward; null before the first feedback.")]
-    lower: Annotated[
-        float, Meta(description="The policy's lower bound on the mean, within [0, 1], given what is pending.")
-    ]
+    arm: Annotated[str, doc("Its name.")]
+    pulls: Annotated[int, doc("Its decisions, without cancelled ones.")]
+    observed: Annotated[int, doc("Those with feedback, including imputed.")]
+    pending: Annotated[int, doc("Those without feedback: `pulls - observed`.")]
+    mean: Annotated[float | None, doc("The mean observed reward; null before the first feedback.")]
+    lower: Annotated[float, doc("The policy's lower bound on the mean, within [0, 1], given what is pending.")]
     upper: Annotated[
-        float,
-        Meta(description="Its upper bound. Bounds from different pulls may cross: one of them does not hold then."),
+        float, doc("Its upper bound. Bounds from different pulls may cross: one of them does not hold then.")
     ]
-    active: Annotated[bool, Meta(description="Whether it can still be chosen.")]
+    active: Annotated[bool, doc("Whether it can still be chosen.")]
     eliminated_at: Annotated[
         int | None,
-        Meta(
-            description="The number of a decision, not a time: the first one (1, 2, ...) that could no longer choose "
+        doc(
+            "The number of a decision, not a time: the first one (1, 2, ...) that could no longer choose "
             "this arm. Null for an active arm."
         ),
     ]
     lower_from: Annotated[
         int | None,
-        Meta(
-            description="For policies with prefix brackets (Prefix-UCB, Prefix-SE), the number of the arm's first "
+        doc(
+            "For policies with prefix brackets (Prefix-UCB, Prefix-SE), the number of the arm's first "
             "pulls that give `lower`; null for others, and before the first pull."
         ),
     ] = None
-    upper_from: Annotated[int | None, Meta(description="The same for `upper`.")] = None
+    upper_from: Annotated[int | None, doc("The same for `upper`.")] = None
 
 
 class SilenceAnswer(msgspec.Struct):
     """What silence means."""
 
-    after: Annotated[float, Meta(description="Seconds.")]
-    reward: Annotated[float, Meta(description="The reward that is imputed then.")]
+    after: Annotated[float, doc("Seconds.")]
+    reward: Annotated[float, doc("The reward that is imputed then.")]
 
 
 class ExperimentAnswer(msgspec.Struct):
     """The current state of an experiment."""
 
-    name: Annotated[str, Meta(description="Its name.")]
-    policy: Annotated[
-        dict[str, Any], Meta(description="The policy's label and all of its parameters that have a value.")
-    ]
-    seed: Annotated[int, Meta(description="The seed.")]
-    silence: Annotated[SilenceAnswer | None, Meta(description="What silence means; null: nothing.")]
-    status: Annotated[str, Meta(description="`running` or `stopped`.")]
-    created_at: Annotated[str, Meta(description="When it was created.")]
-    arms: Annotated[list[ArmAnswer], Meta(description="The statistics of each arm.")]
-    decisions: Annotated[int, Meta(description="All decisions, including cancelled ones.")]
-    pulls: Annotated[int, Meta(description="Those that were not cancelled.")]
-    observed: Annotated[int, Meta(description="Those with feedback, including imputed.")]
-    pending: Annotated[int, Meta(description="Those without feedback.")]
-    cancelled: Annotated[int, Meta(description="Those that were cancelled.")]
-    imputed: Annotated[int, Meta(description="Those whose feedback is currently imputed.")]
-    late: Annotated[
-        int, Meta(description="Those whose true reward arrived after it had been imputed, and replaced it.")
-    ]
-    last_event: Annotated[int, Meta(description="The number of the last event, for `GET .../events`.")]
+    name: Annotated[str, doc("Its name.")]
+    policy: Annotated[dict[str, Any], doc("The policy's label and all of its parameters that have a value.")]
+    seed: Annotated[int, doc("The seed.")]
+    silence: Annotated[SilenceAnswer | None, doc("What silence means; null: nothing.")]
+    status: Annotated[str, doc("`running` or `stopped`.")]
+    created_at: Annotated[str, doc("When it was created.")]
+    arms: Annotated[list[ArmAnswer], doc("The statistics of each arm.")]
+    decisions: Annotated[int, doc("All decisions, including cancelled ones.")]
+    pulls: Annotated[int, doc("Those that were not cancelled.")]
+    observed: Annotated[int, doc("Those with feedback, including imputed.")]
+    pending: Annotated[int, doc("Those without feedback.")]
+    cancelled: Annotated[int, doc("Those that were cancelled.")]
+    imputed: Annotated[int, doc("Those whose feedback is currently imputed.")]
+    late: Annotated[int, doc("Those whose true reward arrived after it had been imputed, and replaced it.")]
+    last_event: Annotated[int, doc("The number of the last event, for `GET .../events`.")]
 
 
 class ExperimentsAnswer(msgspec.Struct):
     """All experiments."""
 
-    experiments: Annotated[list[ExperimentAnswer], Meta(description="All experiments, oldest first.")]
-    damaged: Annotated[
-        list[str],
-        Meta(description="The names of those that cannot be read; run `belated verify` for details."),
-    ]
+    experiments: Annotated[list[ExperimentAnswer], doc("All experiments, oldest first.")]
+    damaged: Annotated[list[str], doc("The names of those that cannot be read; run `belated verify` for details.")]
 
 
 class DecisionAnswer(msgspec.Struct):
     """A decision as it was made."""
 
-    id: Annotated[str, Meta(description="The id, yours or the server's (a UUID, version 7).")]
-    experiment: Annotated[str, Meta(description="The name of the experiment.")]
-    arm: Annotated[str, Meta(description="The arm to show.")]
-    decided_at: Annotated[str, Meta(description="When the decision was made.")]
+    id: Annotated[str, doc("The id, yours or the server's (a UUID, version 7).")]
+    experiment: Annotated[str, doc("The name of the experiment.")]
+    arm: Annotated[str, doc("The arm to show.")]
+    decided_at: Annotated[str, doc("When the decision was made.")]
 
 
 class DecisionsAnswer(msgspec.Struct):
     """Several decisions."""
 
-    decisions: Annotated[list[DecisionAnswer], Meta(description="The decisions, in order.")]
+    decisions: Annotated[list[DecisionAnswer], doc("The decisions, in order.")]
 
 
 class DecisionStatusAnswer(DecisionAnswer):
     """A decision and its outcome."""
 
-    status: Annotated[str, Meta(description="`pending`, `observed`, `imputed` (after silence) or `cancelled`.")]
-    reward: Annotated[float | None, Meta(description="The reward; null while pending, and once cancelled.")]
+    status: Annotated[str, doc("`pending`, `observed`, `imputed` (after silence) or `cancelled`.")]
+    reward: Annotated[float | None, doc("The reward; null while pending, and once cancelled.")]
     observed_at: Annotated[
         str | None,
-        Meta(
-            description="When the feedback was observed according to its sender, or else when it was written. For an "
+        doc(
+            "When the feedback was observed according to its sender, or else when it was written. For an "
             "imputed reward: when it was imputed."
         ),
     ]
-    late: Annotated[bool, Meta(description="Whether the true reward arrived after it had been imputed.")]
-    deadline: Annotated[
-        str | None,
-        Meta(description="When silence counts as feedback; null if never. A restart does not move it."),
-    ]
-    unit: Annotated[str | None, Meta(description="As given.")]
-    metadata: Annotated[dict[str, Any] | None, Meta(description="As given.")]
+    late: Annotated[bool, doc("Whether the true reward arrived after it had been imputed.")]
+    deadline: Annotated[str | None, doc("When silence counts as feedback; null if never. A restart does not move it.")]
+    unit: Annotated[str | None, doc("As given.")]
+    metadata: Annotated[dict[str, Any] | None, doc("As given.")]
 
 
 class FeedbackResult(msgspec.Struct, omit_defaults=True):
     """The result of one item of batch feedback, with the status of the same feedback sent on its own."""
 
-    id: Annotated[str | None, Meta(description="The id of the decision; null if none was given.")]
-    status: Annotated[
-        int, Meta(description="The status of the same feedback sent on its own: 201, 200, 404, 409, 422 or 503.")
-    ]
-    type: Annotated[str | None, Meta(description="The problem type, if it was refused.")] = None
-    detail: Annotated[str | None, Meta(description="What is wrong and what to do, if it was refused.")] = None
+    id: Annotated[str | None, doc("The id of the decision; null if none was given.")]
+    status: Annotated[int, doc("The status of the same feedback sent on its own: 201, 200, 404, 409, 422 or 503.")]
+    type: Annotated[str | None, doc("The problem type, if it was refused.")] = None
+    detail: Annotated[str | None, doc("What is wrong and what to do, if it was refused.")] = None
 
 
 class FeedbacksAnswer(msgspec.Struct):
     """The result of each item of batch feedback."""
 
-    results: Annotated[list[FeedbackResult], Meta(description="The result of each item, in order.")]
+    results: Annotated[list[FeedbackResult], doc("The result of each item, in order.")]
 
 
 class CurveAnswer(msgspec.Struct):
     """A Kaplan-Meier curve: the share of an arm's feedback that arrives within a time, with a 95 % interval."""
 
-    arm: Annotated[str, Meta(description="The arm.")]
-    observed: Annotated[int, Meta(description="Feedback that arrived, without imputed.")]
-    pending: Annotated[int, Meta(description="Feedback still outstanding.")]
-    seconds: Annotated[list[float], Meta(description="The times at which the curve steps, at most 200.")]
-    answered: Annotated[
-        list[float], Meta(description="The share of feedback that arrives within these seconds (Kaplan-Meier).")
-    ]
-    lower: Annotated[
-        list[float | None], Meta(description="The lower end of its 95 % interval; null where it is undefined.")
-    ]
-    upper: Annotated[list[float | None], Meta(description="The upper end.")]
+    arm: Annotated[str, doc("The arm.")]
+    observed: Annotated[int, doc("Feedback that arrived, without imputed.")]
+    pending: Annotated[int, doc("Feedback still outstanding.")]
+    seconds: Annotated[list[float], doc("The times at which the curve steps, at most 200.")]
+    answered: Annotated[list[float], doc("The share of feedback that arrives within these seconds (Kaplan-Meier).")]
+    lower: Annotated[list[float | None], doc("The lower end of its 95 % interval; null where it is undefined.")]
+    upper: Annotated[list[float | None], doc("The upper end.")]
 
 
 class DelaysAnswer(msgspec.Struct):
     """The delay curves of an experiment's arms."""
 
-    experiment: Annotated[str, Meta(description="The name of the experiment.")]
-    at: Annotated[str, Meta(description="When this was computed.")]
+    experiment: Annotated[str, doc("The name of the experiment.")]
+    at: Annotated[str, doc("When this was computed.")]
     decisions: Annotated[
-        int,
-        Meta(description="Number of decisions used: the newest, at most 100,000, without cancelled and imported ones."),
+        int, doc("Number of decisions used: the newest, at most 100,000, without cancelled and imported ones.")
     ]
-    curves: Annotated[list[CurveAnswer], Meta(description="One curve per arm.")]
+    curves: Annotated[list[CurveAnswer], doc("One curve per arm.")]
 
 
 class EventLine(msgspec.Struct):
     """A line of ``GET .../events``. Fields that do not apply are omitted."""
 
-    seq: Annotated[int, Meta(description="Its number in the experiment: 1, 2, ..., without a gap.")]
+    seq: Annotated[int, doc("Its number in the experiment: 1, 2, ..., without a gap.")]
     kind: Annotated[
         str,
-        Meta(
-            description="`decided`, `observed`, `imputed`, `replaced` (the true reward after an imputed one), "
+        doc(
+            "`decided`, `observed`, `imputed`, `replaced` (the true reward after an imputed one), "
             "`cancelled`, `arm-added`, `stopped` or `resumed`."
         ),
     ]
-    at: Annotated[str, Meta(description="When it was written.")]
-    id: Annotated[str, Meta(description="The id of the decision.")]
-    arm: Annotated[str, Meta(description="The arm of the decision.")]
+    at: Annotated[str, doc("When it was written.")]
+    id: Annotated[str, doc("The id of the decision.")]
+    arm: Annotated[str, doc("The arm of the decision.")]
     reward: Annotated[
-        float,
-        Meta(description="For `observed`, `imputed` and `replaced`; for `cancelled`, the retracted imputed reward."),
+        float, doc("For `observed`, `imputed` and `replaced`; for `cancelled`, the retracted imputed reward.")
     ]
-    deadline: Annotated[str, Meta(description="For `decided`: when silence counts as feedback.")]
-    unit: Annotated[str, Meta(description="For `decided`.")]
-    metadata: Annotated[dict[str, Any], Meta(description="For `decided`.")]
-    count: Annotated[int, Meta(description="For `decided`, in a batch with an id: its number of decisions.")]
-    of: Annotated[int, Meta(description="For `decided`, in a batch with an id: the caller's total.")]
+    deadline: Annotated[str, doc("For `decided`: when silence counts as feedback.")]
+    unit: Annotated[str, doc("For `decided`.")]
+    metadata: Annotated[dict[str, Any], doc("For `decided`.")]
+    count: Annotated[int, doc("For `decided`, in a batch with an id: its number of decisions.")]
+    of: Annotated[int, doc("For `decided`, in a batch with an id: the caller's total.")]
     observed_at: Annotated[
-        str, Meta(description="For `observed` and `replaced`: when the feedback was observed, if its sender said so.")
+        str, doc("For `observed` and `replaced`: when the feedback was observed, if its sender said so.")
     ]
-    name: Annotated[str, Meta(description="For `arm-added`: the new arm.")]
+    name: Annotated[str, doc("For `arm-added`: the new arm.")]
     moved: Annotated[
-        bool,
-        Meta(
-            description="True if it happened elsewhere, before a bandit was imported; `at` is the time of the import."
-        ),
+        bool, doc("True if it happened elsewhere, before a bandit was imported; `at` is the time of the import.")
     ]
 
 
 class ProblemAnswer(msgspec.Struct):
     """What went wrong and what to do (RFC 9457)."""
 
-    type: Annotated[str, Meta(description="`urn:belated:problem:` and the problem type. It never changes.")]
-    title: Annotated[str, Meta(description="The status in words.")]
-    status: Annotated[int, Meta(description="The status.")]
-    detail: Annotated[str, Meta(description="What was given, what is allowed, what to do.")]
+    type: Annotated[str, doc("`urn:belated:problem:` and the problem type. It never changes.")]
+    title: Annotated[str, doc("The status in words.")]
+    status: Annotated[int, doc("The status.")]
+    detail: Annotated[str, doc("What was given, what is allowed, what to do.")]
 
 
 class StateAnswer(msgspec.Struct):
     """Whether the server is alive, or ready."""
 
-    status: Annotated[str, Meta(description="`alive`, or `ready`.")]
+    status: Annotated[str, doc("`alive`, or `ready`.")]

@@ -96,8 +96,8 @@ class Route:
 
     def all_problems(self) -> list[ProblemType]:
         """All problem types it may answer with, by status."""
-        found = dict.fromkeys([*self.problems, *(KEYED if self.role else ()), *ANY_REQUEST])
-        return sorted(found, key=lambda problem: problem.status)
+        problems = dict.fromkeys([*self.problems, *(KEYED if self.role else ()), *ANY_REQUEST])
+        return sorted(problems, key=lambda problem: problem.status)
 
     def check_query(self, request: Request) -> None:
         """Refuse unknown or duplicate query parameters."""

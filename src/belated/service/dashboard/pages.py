@@ -115,6 +115,7 @@ class Pages:
             page=page,
             order=_table_order(page.experiment.arms),
             eliminates=policy.shape().eliminates,
+            covers_missing=policy.covers_missing,
         )
 
     async def _html(self, template: str, request: Request, **values: Any) -> Response:

@@ -8,9 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import httpx2
-from serving import Server, serving
+from serving import LocalServer, hosting
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "howto" / "serve.md"
+PAGE = Path(__file__).parents[3] / "docs" / "howto" / "serve.md"
 
 
 def commands() -> list[str]:
@@ -19,7 +19,7 @@ def commands() -> list[str]:
     return [line for line in lines if line.startswith("curl ")]
 
 
-def sent(command: str, server: Server) -> httpx2.Response:
+def sent(command: str, server: LocalServer) -> httpx2.Response:
     """What curl would send."""
     words = shlex.split(command)[1:]
     options = dict(pairwise(words))
@@ -32,7 +32,7 @@ def sent(command: str, server: Server) -> httpx2.Response:
 def test_every_request_of_the_page_is_taken(tmp_path: Path) -> None:
     found = commands()
     assert len(found) >= 6
-    with serving(str(tmp_path / "bandits.db")) as server:
+    with hosting(str(tmp_path / "bandits.db")) as server:
         for command in found:
             answer = sent(command, server)
             assert answer.status_code in {200, 201}, f"{command}: {answer.text}"

@@ -9,8 +9,9 @@ import pytest
 from work import StepWriter
 
 from belated.errors import ApiError
-from belated.service.core import operations as op
+from belated.service import timestamps
 from belated.service.api.monitoring import delay_curves
+from belated.service.core import operations as op
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import Operation
 from belated.service.core.verify import verify
@@ -36,8 +37,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The service's clock."""
     made = Clock()
-    for module in ("session", "operations", "curves"):
-        monkeypatch.setattr(f"belated.service.{module}.now", made)
+    monkeypatch.setattr(timestamps, "now", made)
     return made
 
 

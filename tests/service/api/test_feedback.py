@@ -11,8 +11,7 @@ from typing import Any
 from unittest import mock
 
 import httpx2
-import pytest
-from problems import COLOURS, problem
+from problems import COLOURS, for_each, problem
 
 from belated.service.api import openapi
 from belated.service.app import make_app
@@ -51,71 +50,78 @@ def test_a_bad_item_is_refused_for_itself(http: httpx2.Client) -> None:
     assert [(each["id"], each["status"]) for each in results] == [(one, 201), (two, 422), (three, 201)]
     assert kind_of(results[1]) == "invalid-body"
     assert results[1]["detail"] == (
-        "Expected `float` <= 1.0 - at `$.feedback[1].reward`; /openapi.json says what is allowed."
+        "Expected `float` <= 1.0 - at `$.feedback[1].reward`; see /openapi.json for what is allowed."
     )
     assert http.get(f"/v1/decisions/{two}").json()["status"] == "pending"
     assert http.get(f"/v1/decisions/{three}").json()["reward"] == 0.0
 
 
-@pytest.mark.parametrize(
-    ("item", "id", "kind", "where"),
-    [
-        ("{}", None, "invalid-body", "`$.feedback[1]`"),
-        ('{"id": "x"}', "x", "invalid-body", "`$.feedback[1]`"),
-        ('{"reward": 1}', None, "invalid-body", "`$.feedback[1]`"),
-        ('{"id": 7, "reward": 1}', None, "invalid-body", "`$.feedback[1].id`"),
-        ('{"id": "a/b", "reward": 1}', "a/b", "invalid-body", "`$.feedback[1].id`"),
-        ('{"id": "", "reward": 1}', "", "invalid-body", "`$.feedback[1].id`"),
-        ('{"id": "x", "reward": true}', "x", "invalid-body", "`$.feedback[1].reward`"),
-        ('{"id": "x", "reward": -0.5}', "x", "invalid-body", "`$.feedback[1].reward`"),
-        ('{"id": "x", "reward": 1e400}', "x", "invalid-body", "`$.feedback[1].reward`"),
-        ('{"id": 1e400, "reward": 1}', None, "invalid-body", "`$.feedback[1].id`"),
-        ('{"id": "x", "reward": ' + "9" * 5000 + "}", "x", "invalid-body", "`$.feedback[1].reward`"),
-        ('{"id": "x", "reward": 1, "more": 1}', "x", "invalid-body", "`$.feedback[1]`"),
-        ('{"id": "x", "reward": 1, "observed_at": 5}', "x", "invalid-body", "`$.feedback[1].observed_at`"),
-        ('{"id": "x", "reward": 1, "observed_at": "soon"}', "x", "invalid-time", "feedback[1].observed_at is 'soon'"),
-        ('{"id": "x", "reward": 1, "observed_at": "9999-12-31T00:00:00Z"}', "x", "invalid-time", "feedback[1]"),
-    ],
-)
-def test_every_bad_item_says_where_it_is(http: httpx2.Client, item: str, id: str | None, kind: str, where: str) -> None:
-    before, after = made(http, 2)
-    good = [json.dumps({"id": id, "reward": 1}) for id in (before, after)]
-    body = f'{{"feedback": [{good[0]}, {item}, {good[1]}]}}'
-    answer = http.post("/v1/feedback", content=body.encode(), headers=JSON)
-    assert answer.status_code == 200, answer.text
-    first, bad, last = answer.json()["results"]
-    assert (first["status"], last["status"]) == (201, 201)
-    assert (bad["id"], bad["status"], kind_of(bad)) == (id, 422, kind)
-    assert where in bad["detail"]
+def test_every_bad_item_says_where_it_is(http: httpx2.Client) -> None:
+    def check(item: str, id: str | None, kind: str, where: str) -> None:
+        before, after = made(http, 2)
+        good = [json.dumps({"id": id, "reward": 1}) for id in (before, after)]
+        body = f'{{"feedback": [{good[0]}, {item}, {good[1]}]}}'
+        answer = http.post("/v1/feedback", content=body.encode(), headers=JSON)
+        assert answer.status_code == 200, answer.text
+        first, bad, last = answer.json()["results"]
+        assert (first["status"], last["status"]) == (201, 201)
+        assert (bad["id"], bad["status"], kind_of(bad)) == (id, 422, kind)
+        assert where in bad["detail"]
+
+    for_each(
+        [
+            ("{}", None, "invalid-body", "`$.feedback[1]`"),
+            ('{"id": "x"}', "x", "invalid-body", "`$.feedback[1]`"),
+            ('{"reward": 1}', None, "invalid-body", "`$.feedback[1]`"),
+            ('{"id": 7, "reward": 1}', None, "invalid-body", "`$.feedback[1].id`"),
+            ('{"id": "a/b", "reward": 1}', "a/b", "invalid-body", "`$.feedback[1].id`"),
+            ('{"id": "", "reward": 1}', "", "invalid-body", "`$.feedback[1].id`"),
+            ('{"id": "x", "reward": true}', "x", "invalid-body", "`$.feedback[1].reward`"),
+            ('{"id": "x", "reward": -0.5}', "x", "invalid-body", "`$.feedback[1].reward`"),
+            ('{"id": "x", "reward": 1e400}', "x", "invalid-body", "`$.feedback[1].reward`"),
+            ('{"id": 1e400, "reward": 1}', None, "invalid-body", "`$.feedback[1].id`"),
+            ('{"id": "x", "reward": ' + "9" * 5000 + "}", "x", "invalid-body", "`$.feedback[1].reward`"),
+            ('{"id": "x", "reward": 1, "more": 1}', "x", "invalid-body", "`$.feedback[1]`"),
+            ('{"id": "x", "reward": 1, "observed_at": 5}', "x", "invalid-body", "`$.feedback[1].observed_at`"),
+            (
+                '{"id": "x", "reward": 1, "observed_at": "soon"}',
+                "x",
+                "invalid-time",
+                "feedback[1].observed_at is 'soon'",
+            ),
+            ('{"id": "x", "reward": 1, "observed_at": "9999-12-31T00:00:00Z"}', "x", "invalid-time", "feedback[1]"),
+        ],
+        check,
+    )
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "kind"),
-    [
-        ('{"feedback": []}', 422, "invalid-body"),
-        ('{"feedback": {}}', 422, "invalid-body"),
-        ('{"feedback": null}', 422, "invalid-body"),
-        ("{}", 422, "invalid-body"),
-        ("[]", 422, "invalid-body"),
-        ('{"feedback": [GOOD], "more": 1}', 422, "invalid-body"),
-        ('{"feedback": [GOOD, 1]}', 422, "invalid-body"),
-        ('{"feedback": [GOOD, [{"id": "x", "reward": 1}]]}', 422, "invalid-body"),
-        ('{"feedback": [GOOD, null]}', 422, "invalid-body"),
-        ('{"feedback": [GOOD, "x"]}', 422, "invalid-body"),
-        ('{"feedback": [GOOD, {"id": "x", "reward": 1, "reward": 1}]}', 400, "malformed-json"),
-        ('{"feedback": [GOOD], "feedback": [GOOD]}', 400, "malformed-json"),
-        ('{"feedback": [GOOD, {"id": "x", "reward": NaN}]}', 400, "malformed-json"),
-        ('{"feedback": [GOOD, {"id": "\\ud800", "reward": 1}]}', 400, "malformed-json"),
-        ('{"feedback": [GOOD, {"id": "x", "reward": 1}', 400, "malformed-json"),
-    ],
-)
-def test_a_body_that_is_no_list_of_objects_is_refused_as_a_whole(
-    http: httpx2.Client, body: str, status: int, kind: str
-) -> None:
-    (id,) = made(http, 1)
-    given = body.replace("GOOD", json.dumps({"id": id, "reward": 1}))
-    problem(http.post("/v1/feedback", content=given.encode(), headers=JSON), status, kind)
-    assert http.get(f"/v1/decisions/{id}").json()["status"] == "pending"
+def test_a_body_that_is_no_list_of_objects_is_refused_as_a_whole(http: httpx2.Client) -> None:
+    def check(body: str, status: int, kind: str) -> None:
+        (id,) = made(http, 1)
+        given = body.replace("GOOD", json.dumps({"id": id, "reward": 1}))
+        problem(http.post("/v1/feedback", content=given.encode(), headers=JSON), status, kind)
+        assert http.get(f"/v1/decisions/{id}").json()["status"] == "pending"
+
+    for_each(
+        [
+            ('{"feedback": []}', 422, "invalid-body"),
+            ('{"feedback": {}}', 422, "invalid-body"),
+            ('{"feedback": null}', 422, "invalid-body"),
+            ("{}", 422, "invalid-body"),
+            ("[]", 422, "invalid-body"),
+            ('{"feedback": [GOOD], "more": 1}', 422, "invalid-body"),
+            ('{"feedback": [GOOD, 1]}', 422, "invalid-body"),
+            ('{"feedback": [GOOD, [{"id": "x", "reward": 1}]]}', 422, "invalid-body"),
+            ('{"feedback": [GOOD, null]}', 422, "invalid-body"),
+            ('{"feedback": [GOOD, "x"]}', 422, "invalid-body"),
+            ('{"feedback": [GOOD, {"id": "x", "reward": 1, "reward": 1}]}', 400, "malformed-json"),
+            ('{"feedback": [GOOD], "feedback": [GOOD]}', 400, "malformed-json"),
+            ('{"feedback": [GOOD, {"id": "x", "reward": NaN}]}', 400, "malformed-json"),
+            ('{"feedback": [GOOD, {"id": "\\ud800", "reward": 1}]}', 400, "malformed-json"),
+            ('{"feedback": [GOOD, {"id": "x", "reward": 1}', 400, "malformed-json"),
+        ],
+        check,
+    )
 
 
 def test_bytes_that_are_no_text_are_refused_as_a_whole(http: httpx2.Client) -> None:
@@ -154,9 +160,9 @@ def test_a_batch_is_one_operation(db: str) -> None:
         await http.post(DECISIONS, json={"id": "d", "count": 900})
         items = [{"id": f"d.{number}", "reward": 1} for number in range(900)]
         done: list[Operation] = []
-        submit = service.writer.submit
+        enqueue = service.writer.enqueue
         with mock.patch.object(
-            service.writer, "submit", lambda each, answer: (done.append(each), submit(each, answer))
+            service.writer, "enqueue", lambda each, reply: (done.append(each), enqueue(each, reply))
         ):
             answer = await http.post("/v1/feedback", json={"feedback": [*items, {"id": "nobody", "reward": 2}]})
         assert [len(each.ids) for each in done] == [900]
@@ -171,7 +177,7 @@ def test_a_busy_server_refuses_a_batch_as_a_whole(db: str) -> None:
         await http.post("/v1/experiments", json=COLOURS)
         await http.post(DECISIONS, json={"id": "d", "count": 2})
         batch = {"feedback": [{"id": "d.0", "reward": 1}, {"id": "d.1", "reward": 1}]}
-        with mock.patch.object(writer, "WAITING", 0):
+        with mock.patch.object(writer, "MAX_QUEUE", 0):
             answer = await http.post("/v1/feedback", json=batch)
         problem(answer, 503, "busy")
         assert answer.headers["retry-after"] == "1"

@@ -8,29 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import pytest
+from problems import for_each
 
 from belated.live.learner import Learner
 from belated.policies._base.defaults import CONFIDENCE, DEFAULT_POLICY, default_policy
 from belated.policies._base.policy import POLICIES
+from belated.policies._base.prefix import PrefixPolicy
 from belated.service.core.spec import make_policy
 from belated.validation import fields_of
-
-PREFIX = {"PrefixUCB", "PrefixElimination"}
-"""Policies whose bounds come from some first pulls."""
 
 
 def test_every_policy_serves(http: httpx2.Client) -> None:
     import belated.policies
 
     assert set(POLICIES) < set(belated.policies.__all__)
-    for key in belated.policies.__all__:
-        more = {"alpha": 1.0} if key == "PatientBandits" else {}
-        for name in dict.fromkeys((key, POLICIES[key].label, key.lower())):
+    for key, policy in POLICIES.items():
+        more = {parameter.name: 1.0 for parameter in fields_of(policy) if parameter.required}
+        for name in dict.fromkeys((key, policy.label, key.lower())):
             asked = {"name": f"policy-{name}", "arms": ["a", "b", "c"], "policy": {"name": name, **more}}
             made = http.post("/v1/experiments", json=asked)
             assert made.status_code == 201, made.text
-            assert made.json()["policy"]["name"] == POLICIES[key].label
+            assert made.json()["policy"]["name"] == policy.label
             decided = http.post(f"/v1/experiments/policy-{name}/decisions", json={"count": 20}).json()["decisions"]
             for place, each in enumerate(decided[:15]):
                 reward = {"reward": place % 3 / 2}
@@ -41,36 +39,36 @@ def test_every_policy_serves(http: httpx2.Client) -> None:
             for arm in found["arms"]:
                 assert 0.0 <= arm["lower"] <= arm["upper"] <= 1.0
                 first = {arm["lower_from"], arm["upper_from"]}
-                assert first <= set(range(1, arm["pulls"] + 1)) if key in PREFIX else first == {None}
+                assert first <= set(range(1, arm["pulls"] + 1)) if issubclass(policy, PrefixPolicy) else first == {None}
 
 
 USUAL = {"name": "Pending-UCB", "confidence": 1.0, "delta": 0.05}
 USUAL_WITH_SILENCE = {"name": "Prefix-UCB", "confidence": 1.0, "delta": 0.05, "spread": True}
 
 
-@pytest.mark.parametrize(
-    ("usual", "silence", "others"),
-    [
-        (USUAL, None, [USUAL_WITH_SILENCE, {"name": "Pending-UCB"}]),
-        (USUAL_WITH_SILENCE, {"after": 60, "reward": 0}, [USUAL, {"name": "PrefixUCB", "confidence": 1.0}]),
-        (USUAL_WITH_SILENCE, {"after": 60, "reward": 1}, [USUAL]),
-    ],
-    ids=["no silence", "silence is 0", "silence is 1"],
-)
-def test_a_policy_may_be_left_out(
-    http: httpx2.Client, usual: dict[str, Any], silence: dict[str, Any] | None, others: list[dict[str, Any]]
-) -> None:
+def test_a_policy_may_be_left_out(http: httpx2.Client) -> None:
     """It is written down as if it had been given; what silence means decides which one it is."""
-    name = "usual" if silence is None else f"usual-{silence['reward']}"
-    asked = {"name": name, "arms": ["a", "b"], "silence": silence}
-    made = http.post("/v1/experiments", json=asked)
-    assert (made.status_code, made.json()["policy"]) == (201, usual)
-    for same in ({}, {"policy": None}, {"policy": usual}):
-        again = http.post("/v1/experiments", json=asked | same)
-        assert (again.status_code, again.json()) == (200, made.json())
-    for other in others:
-        assert http.post("/v1/experiments", json={**asked, "policy": other}).status_code == 409
-    assert http.get(f"/v1/experiments/{name}").json()["policy"] == usual
+
+    def check(usual: dict[str, Any], silence: dict[str, Any] | None, others: list[dict[str, Any]]) -> None:
+        name = "usual" if silence is None else f"usual-{silence['reward']}"
+        asked = {"name": name, "arms": ["a", "b"], "silence": silence}
+        made = http.post("/v1/experiments", json=asked)
+        assert (made.status_code, made.json()["policy"]) == (201, usual)
+        for same in ({}, {"policy": None}, {"policy": usual}):
+            again = http.post("/v1/experiments", json=asked | same)
+            assert (again.status_code, again.json()) == (200, made.json())
+        for other in others:
+            assert http.post("/v1/experiments", json={**asked, "policy": other}).status_code == 409
+        assert http.get(f"/v1/experiments/{name}").json()["policy"] == usual
+
+    for_each(
+        [
+            (USUAL, None, [USUAL_WITH_SILENCE, {"name": "Pending-UCB"}]),
+            (USUAL_WITH_SILENCE, {"after": 60, "reward": 0}, [USUAL, {"name": "PrefixUCB", "confidence": 1.0}]),
+            (USUAL_WITH_SILENCE, {"after": 60, "reward": 1}, [USUAL]),
+        ],
+        check,
+    )
 
 
 def test_the_words_for_the_usual_policy_are_true(http: httpx2.Client) -> None:
@@ -80,8 +78,8 @@ def test_the_words_for_the_usual_policy_are_true(http: httpx2.Client) -> None:
         assert words.removeprefix(" it is ").startswith(f"{type(policy).label} with confidence {CONFIDENCE:g}")
         assert ("and spread" in words) == getattr(policy, "spread", False)
     request = http.get("/openapi.json").json()["components"]["schemas"]["ExperimentRequest"]
-    assert f"Left out: {DEFAULT_POLICY}" in request["properties"]["policy"]["description"]
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
+    assert f"Default: {DEFAULT_POLICY}" in request["properties"]["policy"]["description"]
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
     for usual in (USUAL, USUAL_WITH_SILENCE):
         given = json.dumps({key: value for key, value in usual.items() if key != "delta"})
         assert f"`{given}`" in page
@@ -136,67 +134,69 @@ def test_policies_with_memory_take_silence_for_an_answer(http: httpx2.Client) ->
         assert [each["arm"] for each in again] == ["ab"[learner.decide()[0]] for _ in range(10)]
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        {"name": "own_policies:PullsUCB"},
-        {"name": "os:system"},
-        {"name": "PullsUCB"},
-        {"name": "Policy"},
-        {"name": ""},
-        {"name": 7},
-        {},
-        {"name": "UCB", "alpha": 1},
-        {"name": "UCB", "confidence": 0},
-        {"name": "UCB", "confidence": "1"},
-        {"name": "UCB", "confidence": 1e308},
-        {"name": "UCB", "horizon": 2**31},
-        {"name": "UCB", "horizon": 1.5},
-        {"name": "PatientBandits"},
-        {"name": "PrefixUCB", "spread": 1},
-        {"name": "PrefixUCB", "spread": None},
-        {"name": "PrefixUCB", "patience": 3},
-        {"name": "PrefixSE"},
-        {"name": "PendingUCB", "patience": 0},
-        {"name": "PendingUCB", "patience": True},
-    ],
-    ids=str,
-)
-def test_other_policies_are_refused(http: httpx2.Client, policy: dict[str, Any]) -> None:
-    answer = http.post("/v1/experiments", json={"name": "refused", "arms": ["a"], "policy": policy})
-    assert answer.status_code == 422
-    assert answer.json()["type"].rpartition(":")[2] in ("unknown-policy", "unknown-parameter", "invalid-policy")
+def test_other_policies_are_refused(http: httpx2.Client) -> None:
+    def check(policy: dict[str, Any]) -> None:
+        answer = http.post("/v1/experiments", json={"name": "refused", "arms": ["a"], "policy": policy})
+        assert answer.status_code == 422
+        assert answer.json()["type"].rpartition(":")[2] in ("unknown-policy", "unknown-parameter", "invalid-policy")
+
+    for_each(
+        [
+            {"name": "own_policies:PullsUCB"},
+            {"name": "os:system"},
+            {"name": "PullsUCB"},
+            {"name": "Policy"},
+            {"name": ""},
+            {"name": 7},
+            {},
+            {"name": "UCB", "alpha": 1},
+            {"name": "UCB", "confidence": 0},
+            {"name": "UCB", "confidence": "1"},
+            {"name": "UCB", "confidence": 1e308},
+            {"name": "UCB", "horizon": 2**31},
+            {"name": "UCB", "horizon": 1.5},
+            {"name": "PatientBandits"},
+            {"name": "PrefixUCB", "spread": 1},
+            {"name": "PrefixUCB", "spread": None},
+            {"name": "PrefixUCB", "patience": 3},
+            {"name": "PrefixSE"},
+            {"name": "PendingUCB", "patience": 0},
+            {"name": "PendingUCB", "patience": True},
+        ],
+        check,
+    )
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        {"name": "UCB", "confidence": 8e307},
-        {"name": "OPSE", "confidence": 5e-324},
-        {"name": "Thompson", "successes": 1e-100, "failures": 8e307},
-        {"name": "Thompson", "successes": 8e307, "failures": 8e307},
-        {"name": "Thompson", "successes": 1e-100, "failures": 1e-100},
-        {"name": "PatientBandits", "alpha": 8e307, "constant": 8e307, "delta": 5e-324},
-        {"name": "PatientBandits", "alpha": 5e-324, "constant": 5e-324, "horizon": 2**31 - 2},
-        {"name": "Prefix-UCB", "confidence": 8e307},
-        {"name": "Prefix-UCB", "confidence": 5e-324, "spread": True},
-        {"name": "Prefix-SE", "confidence": 1e-18},
-        {"name": "Pending-UCB", "confidence": 5e-324, "patience": 8e307},
-        {"name": "Pending-UCB", "confidence": 8e307, "patience": 5e-324},
-    ],
-    ids=str,
-)
-def test_extreme_parameters_give_numbers(http: httpx2.Client, policy: dict[str, Any]) -> None:
-    name = f"extreme-{abs(hash(str(policy)))}"
-    asked = {"name": name, "arms": ["a", "b"], "policy": policy, "silence": {"after": 1000, "reward": 0.1}}
-    assert http.post("/v1/experiments", json=asked).status_code == 201
-    made = http.post(f"/v1/experiments/{name}/decisions", json={"count": 10}).json()["decisions"]
-    for each in made[:5]:
-        http.post(f"/v1/decisions/{each['id']}/feedback", json={"reward": 0.1})
-    for each in made[5:7]:
-        assert http.post(f"/v1/decisions/{each['id']}/cancel").status_code == 201
-    assert http.post(f"/v1/experiments/{name}/decisions", json={"count": 10}).status_code == 201
-    for arm in http.get(f"/v1/experiments/{name}").json()["arms"]:
-        assert 0.0 <= arm["lower"] <= 1.0
-        assert 0.0 <= arm["upper"] <= 1.0
-        assert arm["lower"] <= arm["upper"] or arm["lower_from"] is not None  # those of prefixes may cross
+def test_extreme_parameters_give_numbers(http: httpx2.Client) -> None:
+    def check(policy: dict[str, Any]) -> None:
+        name = f"extreme-{abs(hash(str(policy)))}"
+        asked = {"name": name, "arms": ["a", "b"], "policy": policy, "silence": {"after": 1000, "reward": 0.1}}
+        assert http.post("/v1/experiments", json=asked).status_code == 201
+        made = http.post(f"/v1/experiments/{name}/decisions", json={"count": 10}).json()["decisions"]
+        for each in made[:5]:
+            http.post(f"/v1/decisions/{each['id']}/feedback", json={"reward": 0.1})
+        for each in made[5:7]:
+            assert http.post(f"/v1/decisions/{each['id']}/cancel").status_code == 201
+        assert http.post(f"/v1/experiments/{name}/decisions", json={"count": 10}).status_code == 201
+        for arm in http.get(f"/v1/experiments/{name}").json()["arms"]:
+            assert 0.0 <= arm["lower"] <= 1.0
+            assert 0.0 <= arm["upper"] <= 1.0
+            assert arm["lower"] <= arm["upper"] or arm["lower_from"] is not None  # those of prefixes may cross
+
+    for_each(
+        [
+            {"name": "UCB", "confidence": 8e307},
+            {"name": "OPSE", "confidence": 5e-324},
+            {"name": "Thompson", "successes": 1e-100, "failures": 8e307},
+            {"name": "Thompson", "successes": 8e307, "failures": 8e307},
+            {"name": "Thompson", "successes": 1e-100, "failures": 1e-100},
+            {"name": "PatientBandits", "alpha": 8e307, "constant": 8e307, "delta": 5e-324},
+            {"name": "PatientBandits", "alpha": 5e-324, "constant": 5e-324, "horizon": 2**31 - 2},
+            {"name": "Prefix-UCB", "confidence": 8e307},
+            {"name": "Prefix-UCB", "confidence": 5e-324, "spread": True},
+            {"name": "Prefix-SE", "confidence": 1e-18},
+            {"name": "Pending-UCB", "confidence": 5e-324, "patience": 8e307},
+            {"name": "Pending-UCB", "confidence": 8e307, "patience": 5e-324},
+        ],
+        check,
+    )

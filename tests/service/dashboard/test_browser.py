@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from looking import LETTERS, PAGES
 from playwright.sync_api import Browser
-from serving import Server
+from serving import LocalServer
 from watching import boxes, watching
 
 from belated.service.api.messages import CurveAnswer, DelaysAnswer
-from belated.service.dashboard.counters import EDGES
 from belated.service.dashboard.charts import ages_chart, delays_chart
-from belated.service.dashboard.pages import asset, rendered
+from belated.service.dashboard.counters import AGE_EDGES
+from belated.service.dashboard.pages import asset, render
 from belated.service.dashboard.schemas import Ages
 from belated.simulation.figures import COLOURS
 
@@ -35,7 +35,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_every_chart_is_drawn(browser: Browser, demo: Server, path: str, scheme: Any) -> None:
+def test_every_chart_is_drawn(browser: Browser, demo: LocalServer, path: str, scheme: Any) -> None:
     with watching(browser, demo.url, path, color_scheme=scheme) as seen:
         seen.keep(f"{path.rpartition('/')[2] or 'index'}-{scheme}")
         page = seen.page
@@ -78,7 +78,7 @@ def test_every_chart_is_drawn(browser: Browser, demo: Server, path: str, scheme:
         assert (gone > 0) == (path == "/experiments/checkout")
 
 
-def test_colours_are_those_told_apart_and_differ_in_the_dark(browser: Browser, demo: Server) -> None:
+def test_colours_are_those_told_apart_and_differ_in_the_dark(browser: Browser, demo: LocalServer) -> None:
     style = asset("style.css").decode()
     for place, colour in enumerate(COLOURS):
         assert f"--c{place}: light-dark({colour}, " in style
@@ -93,7 +93,7 @@ def test_colours_are_those_told_apart_and_differ_in_the_dark(browser: Browser, d
     assert grounds["light"][2] == "rgb(0, 114, 178)"
 
 
-def test_the_toggle_is_remembered(browser: Browser, demo: Server) -> None:
+def test_the_toggle_is_remembered(browser: Browser, demo: LocalServer) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     with watching(browser, demo.url, "/", color_scheme="light") as seen:
         light = seen.page.evaluate(ground)
@@ -104,7 +104,7 @@ def test_the_toggle_is_remembered(browser: Browser, demo: Server) -> None:
         assert seen.page.evaluate(ground) == dark
 
 
-def test_pages_are_whole_without_scripts(browser: Browser, demo: Server) -> None:
+def test_pages_are_whole_without_scripts(browser: Browser, demo: LocalServer) -> None:
     with watching(browser, demo.url, "/experiments/checkout", java_script_enabled=False) as seen:
         assert seen.page.locator("svg.chart").count() == 4
         assert seen.page.locator("#theme").is_hidden()
@@ -123,7 +123,7 @@ ENDS = """
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 768, 1000, 1040, 1440])
-def test_charts_are_legible_and_whole(browser: Browser, demo: Server, width: int, scheme: Any) -> None:
+def test_charts_are_legible_and_whole(browser: Browser, demo: LocalServer, width: int, scheme: Any) -> None:
     for path in PAGES[1:]:
         viewport = {"width": width, "height": 900}
         with watching(browser, demo.url, path, viewport=viewport, color_scheme=scheme) as seen:
@@ -152,9 +152,9 @@ def overlapping(letters: list[dict[str, Any]]) -> list[tuple[str, str]]:
     ]
 
 
-def test_many_labels_make_room_for_each_other(browser: Browser, demo: Server) -> None:
+def test_many_labels_make_room_for_each_other(browser: Browser, demo: LocalServer) -> None:
     """Ages and delays over all there is, from a millisecond to years."""
-    ages = Ages("2026-01-01T00:00:00.000000Z", list(EDGES), [12_345] * len(EDGES), 1e8)
+    ages = Ages("2026-01-01T00:00:00.000000Z", list(AGE_EDGES), [12_345] * len(AGE_EDGES), 1e8)
     times = [0.001 * 10**power for power in range(12)]
     curve = CurveAnswer("a", 12, 0, times, [(n + 1) / 12 for n in range(12)], [None] * 12, [None] * 12)
     drawn = [ages_chart(ages), delays_chart(DelaysAnswer("e", ages.at, 12, [curve]), {0: 0})]
@@ -170,9 +170,9 @@ def test_many_labels_make_room_for_each_other(browser: Browser, demo: Server) ->
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_damaged_experiments_are_seen_at_once(browser: Browser, demo: Server, scheme: Any) -> None:
+def test_damaged_experiments_are_seen_at_once(browser: Browser, demo: LocalServer, scheme: Any) -> None:
     names = ["checkout", "W" * 64]
-    whole = rendered("index.html", experiments=[], damaged=names, base=demo.url, keyed=False)
+    whole = render("index.html", experiments=[], damaged=names, base=demo.url, keyed=False)
     inner = whole.partition("<main")[2].partition(">")[2].partition("</main>")[0]
     for width in (380, 1040):
         viewport = {"width": width, "height": 500}
@@ -204,14 +204,14 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("width", [390, 1400])
-def test_nothing_is_wider_than_the_window(browser: Browser, demo: Server, width: int) -> None:
+def test_nothing_is_wider_than_the_window(browser: Browser, demo: LocalServer, width: int) -> None:
     for path in PAGES:
         with watching(browser, demo.url, path, viewport={"width": width, "height": 900}) as seen:
             assert seen.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
             seen.keep(f"{path.rpartition('/')[2] or 'index'}-{width}")
 
 
-def test_the_keyboard_reaches_everything(browser: Browser, demo: Server) -> None:
+def test_the_keyboard_reaches_everything(browser: Browser, demo: LocalServer) -> None:
     with watching(browser, demo.url, "/experiments/checkout") as seen:
         page = seen.page
         page.get_by_role("button", name="Pause").click()  # nothing is exchanged while we walk
@@ -235,7 +235,7 @@ def test_the_keyboard_reaches_everything(browser: Browser, demo: Server) -> None
         assert page.evaluate("document.activeElement.id") == "main"
 
 
-def test_tables_and_pictures_have_names(browser: Browser, demo: Server) -> None:
+def test_tables_and_pictures_have_names(browser: Browser, demo: LocalServer) -> None:
     with watching(browser, demo.url, "/experiments/checkout") as seen:
         for name in ("Share of traffic over time", "Estimate and interval of each arm", "Delay curve of each arm"):
             assert seen.page.get_by_role("img", name=name).count() == 1

@@ -16,18 +16,21 @@ from serving import start
 from belated.service.storage.journal import open_journal
 
 
+@pytest.mark.slow
 def test_kills_on_sqlite_lose_nothing(tmp_path: Path) -> None:
     outcome = torture(str(tmp_path / "bandits.db"), 12, "1")
     assert (outcome.kills, outcome.lost, outcome.wrong) == (12, 0, 0), outcome.examples
     assert outcome.acknowledged > 12 * 50
 
 
+@pytest.mark.slow
 def test_kills_on_postgresql_lose_nothing(postgres: str) -> None:
     outcome = torture(fresh(postgres), 8, "1")
     assert (outcome.kills, outcome.lost, outcome.wrong) == (8, 0, 0), outcome.examples
     assert outcome.acknowledged > 8 * 50
 
 
+@pytest.mark.slow
 def test_a_server_that_acknowledges_before_the_commit_is_found_out(db: str) -> None:
     outcome = torture(db, 8, "1", EARLY)
     assert outcome.lost == 1, "the control lost nothing: the test sees nothing"

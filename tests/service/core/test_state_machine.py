@@ -27,9 +27,10 @@ from model import IMPUTED, PENDING
 from postgres import fresh
 from steps import SECOND, Step, Verbs, in_one_transaction
 
-from belated.service.api.messages import ExperimentAnswer
+from belated.service import timestamps
 from belated.service.api.experiments import experiment_view
-from belated.service.core import operations, timestamps, transaction, writer
+from belated.service.api.messages import ExperimentAnswer
+from belated.service.core import writer
 from belated.service.core.experiment import Experiment, restore
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.core.verify import verify
@@ -63,9 +64,9 @@ VERBS = ("create", "add_arm", "stop_or_resume", "decide", "decide", "impute", "f
 UNITS = st.sampled_from([None, "u1", "u2"])
 
 
-def views(session: Transaction) -> list[tuple[Experiment, ExperimentAnswer]]:
+def views(tx: Transaction) -> list[tuple[Experiment, ExperimentAnswer]]:
     """Every experiment, and what is told of it."""
-    found, damaged = transaction.all()
+    found, damaged = tx.all()
     assert not damaged
     return [(each, experiment_view(each)) for each in found]
 
@@ -80,11 +81,8 @@ class Machine(RuleBasedStateMachine):
         self.db = type(self).new_db()
         self.verbs = Verbs()
         self.chance = random.Random(0)
-        self.patches = [
-            mock.patch.object(module, "now", self.verbs.now) for module in (timestamps, operations, transaction)
-        ]
-        for patch in self.patches:
-            patch.start()
+        self.clock = mock.patch.object(timestamps, "now", self.verbs.now)
+        self.clock.start()
         self.writers = [self.started() for _ in range(2 if "://" in self.db else 1)]
 
     def started(self) -> Writer:
@@ -99,8 +97,7 @@ class Machine(RuleBasedStateMachine):
         finally:
             for each in self.writers:
                 each.stop()
-            for patch in self.patches:
-                patch.stop()
+            self.clock.stop()
         self.verified()
 
     def verified(self) -> None:
@@ -218,7 +215,7 @@ class Machine(RuleBasedStateMachine):
     def restart(self, snapshots: str) -> None:
         place = self.chance.randrange(len(self.writers))
         if snapshots == "none":
-            with mock.patch.object(Writer, "_keep_snapshots"):
+            with mock.patch.object(Writer, "_save_snapshots"):
                 self.writers[place].stop()
         else:
             self.writers[place].stop()
@@ -239,11 +236,11 @@ class Machine(RuleBasedStateMachine):
             counts = self.verbs.model.counts(view.name)
             assert {key: getattr(view, key) for key in counts} == counts
             assert view.status == ("stopped" if view.name in self.verbs.model.stopped else "running")
-            state = experiment.learner.state
+            total = experiment.learner.counts().total
             arms = [(arm.arm, arm.pulls, arm.observed) for arm in view.arms]
             expected = self.verbs.model.arm_counts(view.name)
             assert arms == [each[:3] for each in expected]
-            assert state.total[: len(arms)].tolist() == [each[3] for each in expected]
+            assert total.tolist() == [each[3] for each in expected]
             self.same_as_a_bandit(view)
 
     def same_as_a_bandit(self, view: Any) -> None:

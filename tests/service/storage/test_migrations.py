@@ -25,7 +25,7 @@ from belated.service.storage.journal import open_journal
 from belated.service.storage.schema import migrate, schema_version
 from belated.service.storage.sqlite import SQLite
 
-SCHEMA1 = Path(__file__).parent / "data" / "schema1.db"
+SCHEMA1 = Path(__file__).parents[1] / "data" / "schema1.db"
 """Made with schema 1; never made anew. Every later version has to open it."""
 
 
@@ -80,16 +80,16 @@ def test_a_newer_schema_is_refused_and_nothing_is_changed(db: str) -> None:
     database.execute("UPDATE belated_meta SET value = '7' WHERE name = 'schema'")
     database.close()
     before = contents(db)
-    for make in (True, False):
+    for create in (True, False):
         with pytest.raises(StorageError, match="schema 7") as error:
-            open_journal(db, make=make)
+            open_journal(db, create=create)
         assert f"{schema.VERSION}" in str(error.value)
     assert contents(db) == before
     done = subprocess.run(
         [sys.executable, "-m", "belated", "serve", "--db", db, "--port", "0"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode != 0
@@ -234,7 +234,7 @@ def test_a_process_that_waits_for_the_upgrade_makes_no_copy(tmp_path: Path, monk
 
 START = """
 import sys
-from belated.journal.journal import open_journal
+from belated.service.storage.journal import open_journal
 sys.stdin.readline()
 open_journal(sys.argv[1]).close()
 """
@@ -284,7 +284,7 @@ def _all_at_once(threads: list[threading.Thread]) -> None:
 
 
 def test_a_file_that_cannot_be_written_ahead_is_refused() -> None:
-    with pytest.raises(StorageError, match="write ahead"):
+    with pytest.raises(StorageError, match="write-ahead log"):
         SQLite(":memory:")
 
 

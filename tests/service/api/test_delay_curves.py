@@ -6,15 +6,16 @@ from contextlib import closing
 from unittest import mock
 
 import pytest
-from serving import Server
+from serving import LocalServer
 
 from belated.errors import ApiError
+from belated.service import timestamps
+from belated.service.api import monitoring
 from belated.service.api.messages import CurveAnswer, DelaysAnswer
-from belated.service.core import delay_curves as curves_module
-from belated.service.core import operations, transaction
-from belated.service.core import operations as op
 from belated.service.api.monitoring import delay_curves
+from belated.service.core import operations as op
 from belated.service.core.spec import Silence, checked_spec
+from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
 from belated.service.storage import open_journal
 
@@ -48,11 +49,7 @@ class Clock:
 
 def test_the_curve_is_kaplan_and_meiers(db: str) -> None:
     clock = Clock()
-    with (
-        mock.patch.object(operations, "now", clock),
-        mock.patch.object(transaction, "now", clock),
-        mock.patch.object(curves_module, "now", clock),
-    ):
+    with mock.patch.object(timestamps, "now", clock):
         writer = Writer(lambda: open_journal(db))
         writer.start()
         writer.run(op.create("e", checked_spec(["a"], {"name": "UCB"}, 0, Silence(500.0, 0.0))))
@@ -107,20 +104,22 @@ def test_long_curves_are_thinned(db: str) -> None:
     writer = Writer(lambda: open_journal(db))
     writer.start()
     writer.run(op.create("e", checked_spec(["a"], {"name": "UCB"}, 0, None)))
-    for place, (_, decision) in enumerate(writer.run(op.decide("e", (), 700, {}))[0]):
-        if place % 7:
-            writer.run(op.feedback(decision.event.id, 1.0, decision.event.at + (place + 1) * SECOND))
+    made = [decision.event for _, decision in writer.run(op.decide("e", (), 700, {}))[0]]
+    told = [op.feedback(each.id, 1.0, each.at + (n + 1) * SECOND) for n, each in enumerate(made) if n % 7]
+    writer.run(Operation(lambda tx: [each.act(tx) for each in told], (), tuple(each.id for each in made)))
     writer.stop()
-    with mock.patch.object(curves_module, "now", return_value=1 << 57):
+    with mock.patch.object(timestamps, "now", return_value=1 << 57):
         [curve] = curves_of(db, ["a"]).curves
     assert curve.observed == 600
-    assert len(curve.seconds) == len(curve.answered) == len(curve.lower) == len(curve.upper) == curves_module.POINTS
+    assert (
+        len(curve.seconds) == len(curve.answered) == len(curve.lower) == len(curve.upper) == monitoring.MAX_CURVE_POINTS
+    )
     assert (curve.seconds[0], curve.seconds[-1]) == (2.0, 700.0)
     assert curve.answered == sorted(curve.answered)
     assert curve.answered[-1] == pytest.approx(600 / 700)
 
 
-def test_over_http(served: Server) -> None:
+def test_over_http(served: LocalServer) -> None:
     with served.client() as http:
         http.post("/v1/experiments", json={"name": "e", "arms": ["a", "b"], "policy": {"name": "UCB"}})
         assert all(curve["seconds"] == [] for curve in http.get("/v1/experiments/e/delays").json()["curves"])

@@ -84,13 +84,13 @@ def test_an_operation_that_is_overtaken_is_done_again(postgres: str, monkeypatch
     monkeypatch.setattr("belated.service.storage.postgres.PostgreSQL.lock_experiments", lambda self, names: None)
     overtaking = iter(["a", "b"])
 
-    def slow(session: Any) -> Any:
-        found = session.experiment("plain")
+    def slow(tx: Any) -> Any:
+        found = tx.experiment("plain")
         for id in overtaking:
             ((_, error),) = other.together([op.decide("plain", (id,), 1, {})])
             assert error is None
             break
-        return op.decide("plain", ("mine",), 1, {}).act(session), found.seq
+        return op.decide("plain", ("mine",), 1, {}).act(tx), found.seq
 
     ((result, error),) = one.together([op.Operation(slow, ("plain",))])
     assert error is None

@@ -11,17 +11,16 @@ from typing import Any
 
 import pytest
 from looking import decided, made, told
-from serving import Server
+from serving import LocalServer
 
-from belated.service.api.messages import ArmAnswer, ExperimentAnswer
 from belated.service.api.experiments import experiment_view
+from belated.service.api.messages import ArmAnswer, ExperimentAnswer
 from belated.service.core.experiment import Experiment
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import ExperimentCache, Transaction
 from belated.service.dashboard import queries
-from belated.service.dashboard.counters import brackets
 from belated.service.dashboard.charts import estimates_chart
-from belated.service.dashboard.counters import Counters
+from belated.service.dashboard.counters import Counters, brackets
 from belated.service.dashboard.queries import WatchedExperiment
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
 from belated.service.storage.journal import Journal, open_journal
@@ -41,24 +40,24 @@ def lived(tmp_path: Path) -> Iterator[Lived]:
     chance = random.Random(7)
     waiting: list[tuple[str, dict[str, Any]]] = []
     with journal.database.transaction():
-        session = Transaction(journal, ExperimentCache(), [])
-        experiment = session.experiment("prefix")
+        tx = Transaction(journal, ExperimentCache(), [])
+        experiment = tx.experiment("prefix")
         for number in range(2_000):
             arm, rank = experiment.learner.decide()
             pull = {"id": str(number), "number": number, "arm": arm, "rank": rank}
-            session.write(experiment, DECIDED, made=True, at=number + 2, **pull)
+            tx.write(experiment, DECIDED, applied=True, at=number + 2, **pull)
             if chance.random() < 0.9:
                 waiting.append((DECIDED, pull))
             while waiting and chance.random() < 0.55:
                 before, first = waiting.pop(chance.randrange(len(waiting)))
-                write(session, experiment, before, first, chance, waiting, number + 2)
-        journal.append(session.events)
+                write(tx, experiment, before, first, chance, waiting, number + 2)
+        journal.append(tx.events)
     yield journal, stored.id, experiment_view(experiment)
     journal.close()
 
 
 def write(
-    session: Transaction,
+    tx: Transaction,
     experiment: Experiment,
     before: str,
     pull: dict[str, Any],
@@ -74,7 +73,7 @@ def write(
     if kind == IMPUTED:
         waiting.append((IMPUTED, pull))
     taken_back = SILENCE if before == IMPUTED else None
-    session.write(experiment, kind, at=at, reward={IMPUTED: SILENCE, CANCELLED: taken_back}.get(kind, reward), **pull)
+    tx.write(experiment, kind, at=at, reward={IMPUTED: SILENCE, CANCELLED: taken_back}.get(kind, reward), **pull)
 
 
 def watched(number: int) -> WatchedExperiment:
@@ -85,7 +84,7 @@ def test_reasons_are_the_bounds_that_the_policy_had(lived: Lived) -> None:
     """A replay of the events stops before each elimination and asks the policy itself."""
     journal, number, view = lived
     found = watched(number)
-    found.take_along(journal.database, view)
+    found.advance(journal, view)
     told = {each.arm: each for each in found.eliminated}
     gone = {arm.arm: arm.eliminated_at for arm in view.arms if arm.eliminated_at is not None}
     assert len(gone) == 3
@@ -106,20 +105,20 @@ def test_a_long_journal_is_read_in_several_looks(lived: Lived, monkeypatch: pyte
     """The life that is lived again goes along, a part at each look, and no further than there is something to find."""
     journal, number, view = lived
     whole = watched(number)
-    whole.take_along(journal.database, view)
-    monkeypatch.setattr(queries, "AT_ONCE", 50)
-    monkeypatch.setattr(queries, "MOMENT", 1e-9)
+    whole.advance(journal, view)
+    monkeypatch.setattr(queries, "COUNT_BATCH", 50)
+    monkeypatch.setattr(queries, "COUNT_SECONDS", 1e-9)
     found = watched(number)
     last = max(arm.eliminated_at or 0 for arm in view.arms)
-    while found.tally.seq < view.last_event:
-        before = found.tally.again.seq if found.tally.again is not None else 0
-        found.take_along(journal.database, view)
-        assert found.tally.again is not None
-        assert found.tally.again.seq - before <= 50
-        assert found.tally.again.learner.decisions <= last + 50
+    while found.counters.seq < view.last_event:
+        before = found._replay.seq if found._replay is not None else 0
+        found.advance(journal, view)
+        assert found._replay is not None
+        assert found._replay.seq - before <= 50
+        assert found._replay.learner.decisions <= last + 50
     assert found.eliminated == whole.eliminated
-    assert found.tally.again is not None
-    assert found.tally.again.seq < view.last_event
+    assert found._replay is not None
+    assert found._replay.seq < view.last_event
 
 
 def test_policies_that_only_count_are_not_lived_again(tmp_path: Path) -> None:
@@ -128,18 +127,18 @@ def test_policies_that_only_count_are_not_lived_again(tmp_path: Path) -> None:
         spec = checked_spec(["a", "b"], {"name": name}, 0, None)
         with journal.database.transaction():
             stored = journal.create(name, spec.text(), 1)
-            session = Transaction(journal, ExperimentCache(), [])
-            experiment = session.experiment(name)
+            tx = Transaction(journal, ExperimentCache(), [])
+            experiment = tx.experiment(name)
             for number in range(30):
                 arm, rank = experiment.learner.decide()
                 pull = {"id": f"{name}{number}", "number": number, "arm": arm, "rank": rank}
-                session.write(experiment, DECIDED, made=True, at=2, **pull)
-                session.write(experiment, OBSERVED, at=2, reward=float(arm), **pull)
-            journal.append(session.events)
+                tx.write(experiment, DECIDED, applied=True, at=2, **pull)
+                tx.write(experiment, OBSERVED, at=2, reward=float(arm), **pull)
+            journal.append(tx.events)
         found = WatchedExperiment(Counters(stored.id, 2, None))
-        found.take_along(journal.database, experiment_view(experiment))
-        assert found.tally.seq == 60
-        assert found.tally.again is None
+        found.advance(journal, experiment_view(experiment))
+        assert found.counters.seq == 60
+        assert found._replay is None
     journal.close()
 
 
@@ -164,36 +163,34 @@ def test_all_that_is_drawn_of_an_arm_is_in_the_picture(name: str) -> None:
     assert all(0.0 <= each <= 100.01 for each in [*places, *ends])
 
 
-HOLDS = "which hold whatever the pending answers are"
+HOLDS = "which hold whatever the pending feedback will be"
 
 
-@pytest.mark.parametrize(
-    ("policy", "said", "unsaid"),
-    [
-        ({"name": "OPSE"}, f"OPSE's bounds, {HOLDS}.", "guide"),
-        ({"name": "Prefix-SE", "horizon": 1000}, f"Prefix-SE's bounds, {HOLDS}.", "guide"),
-        ({"name": "Prefix-UCB", "spread": True}, f"Prefix-UCB's bounds, {HOLDS}.", "guide"),
-        ({"name": "OPSE", "confidence": 2}, "OPSE's bounds at c = 2, a guide, no guarantee.", HOLDS),
-        (None, "Pending-UCB's bounds at c = 1, a guide, no guarantee.", HOLDS),
-        ({"name": "Prefix-UCB", "confidence": 0.25}, "Prefix-UCB's bounds at c = 0.25, a guide, no guarantee.", HOLDS),
-        ({"name": "UCB"}, "UCB's bounds. Dashed", HOLDS),
-    ],
-    ids=str,
-)
-def test_the_page_promises_no_more_than_the_bounds_keep(
-    empty: Server, policy: dict[str, Any] | None, said: str, unsaid: str
-) -> None:
+PROMISES: list[tuple[dict[str, Any] | None, str, str]] = [
+    ({"name": "OPSE"}, f"OPSE's bounds, {HOLDS}.", "guide"),
+    ({"name": "Prefix-SE", "horizon": 1000}, f"Prefix-SE's bounds, {HOLDS}.", "guide"),
+    ({"name": "Prefix-UCB", "spread": True}, f"Prefix-UCB's bounds, {HOLDS}.", "guide"),
+    ({"name": "OPSE", "confidence": 2}, "OPSE's bounds at c = 2, a guide without guarantee.", HOLDS),
+    (None, "Pending-UCB's bounds at c = 1, a guide without guarantee.", HOLDS),
+    ({"name": "Prefix-UCB", "confidence": 0.25}, "Prefix-UCB's bounds at c = 0.25, a guide without guarantee.", HOLDS),
+    ({"name": "UCB"}, "UCB's bounds. Dashed", HOLDS),
+]
+
+
+def test_the_page_promises_no_more_than_the_bounds_keep(empty: LocalServer) -> None:
     """Bounds hold at their own level; at a confidence that somebody chose nothing is proven."""
     with empty.client() as http:
-        asked = {"name": "promises", "arms": ["a", "b"], "policy": policy}
-        assert http.post("/v1/experiments", json=asked).status_code == 201
-        decided(http, "promises", "first")
-        page = html.unescape(http.get("/experiments/promises", headers={"Accept": "text/html"}).text)
-        assert said in page
-        assert unsaid not in page
+        for number, (policy, said, unsaid) in enumerate(PROMISES):
+            name = f"promises{number}"
+            asked = {"name": name, "arms": ["a", "b"], "policy": policy}
+            assert http.post("/v1/experiments", json=asked).status_code == 201
+            decided(http, name, f"first{number}")
+            page = html.unescape(http.get(f"/experiments/{name}", headers={"Accept": "text/html"}).text)
+            assert said in page
+            assert unsaid not in page
 
 
-def test_the_table_says_which_pulls_a_bound_comes_from(empty: Server) -> None:
+def test_the_table_says_which_pulls_a_bound_comes_from(empty: LocalServer) -> None:
     with empty.client() as http:
         for name, policy in (("prefix", "Prefix-UCB"), ("other", "UCB")):
             made(http, name, ["a"], policy)

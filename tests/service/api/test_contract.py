@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from serving import Server
+from serving import LocalServer
 
 from belated.errors import DuplicateError, StorageError
 from belated.service.api import openapi, router
@@ -146,7 +147,7 @@ def asked(db: str, work: Callable[[httpx2.AsyncClient], Any]) -> Any:
 def test_a_full_queue_is_told(db: str) -> None:
     async def work(http: httpx2.AsyncClient) -> None:
         assert (await http.post("/v1/experiments", json=ASKED)).status_code == 201
-        with mock.patch.object(writer, "WAITING", 0):
+        with mock.patch.object(writer, "MAX_QUEUE", 0):
             for answer in (await http.post("/v1/experiments/e/decisions"), await http.get("/readyz")):
                 assert (answer.status_code, answer.json()["type"]) == (503, "urn:belated:problem:busy")
                 assert answer.headers["retry-after"] == "1"
@@ -163,10 +164,7 @@ def test_a_broken_handler_is_a_problem(db: str) -> None:
     async def broken(_: Any) -> Any:
         raise RuntimeError("secret detail")
 
-    routes = [
-        mock.Mock(wraps=route, method=route.method, path=route.path, role=route.role, handler=broken)
-        for route in router.ROUTES
-    ]
+    routes = [replace(route, handler=broken) for route in router.ROUTES]
 
     async def work(http: httpx2.AsyncClient) -> None:
         for path in ("/livez", "/v1/experiments"):
@@ -186,7 +184,7 @@ def test_a_broken_page_is_a_problem(db: str) -> None:
         assert answer.headers["content-type"] == "application/problem+json"
         assert "secret" not in answer.text
 
-    with mock.patch.object(openapi, "text", side_effect=RuntimeError("secret detail")):
+    with mock.patch.object(openapi, "document_json", side_effect=RuntimeError("secret detail")):
         asked(db, work)
 
 
@@ -203,7 +201,7 @@ def samples(http: httpx2.Client) -> dict[tuple[str, tuple[str, ...]], float]:
     }
 
 
-def test_metrics_count_what_happens(served: Server) -> None:
+def test_metrics_count_what_happens(served: LocalServer) -> None:
     with served.client() as http:
         http.post("/v1/experiments", json=ASKED)
         silent = {**ASKED, "name": "s", "silence": {"after": 0.001, "reward": 0}}
@@ -215,11 +213,11 @@ def test_metrics_count_what_happens(served: Server) -> None:
             http.post("/v1/decisions/d.0/feedback", json={"reward": reward})
         http.post("/v1/feedback", json={"feedback": [{"id": "nobody", "reward": 1}, {"id": "d.1", "reward": 0}]})
         http.post("/v1/decisions/d.2/cancel")
-        for _ in range(100):
+        for _ in range(1000):
             found = samples(http)
             if found.get(("belated_imputed_total", ("s",))):
                 break
-            time.sleep(0.1)
+            time.sleep(0.01)
         http.post("/v1/decisions/late/feedback", json={"reward": 1})
         found = samples(http)
     assert found["belated_decisions_total", ("e",)] == 5
@@ -231,7 +229,7 @@ def test_metrics_count_what_happens(served: Server) -> None:
     assert found["belated_imputed_total", ("s",)] == 1
     assert found["belated_pending", ("e",)] == 2
     assert found["belated_pending", ("s",)] == 0
-    assert 0.0 < found["belated_oldest_pending_seconds", ("e",)] < 60.0
+    assert 0.0 < found["belated_oldest_pending_seconds", ("e",)] < 600.0
     assert found["belated_oldest_pending_seconds", ("s",)] == 0.0
     assert found["belated_feedback_delay_seconds_count", ("e",)] == 2
     assert found["belated_commit_seconds_count", ()] > 0
