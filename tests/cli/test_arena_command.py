@@ -74,9 +74,7 @@ def test_the_files_hold_what_the_arena_gives(call: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("short")
-def test_both_tables_are_those_of_the_scores(
-    call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_tables_are_those_of_the_scores(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "170")
     text = call("arena", "--rows", ROWS, "--policies", "UCB,SE,PrefixUCB,Thompson", "--runs", 3).stdout
     scores = made()

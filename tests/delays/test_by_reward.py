@@ -11,7 +11,9 @@ import scipy.stats as ss
 
 from belated import Problem
 from belated.delays import ByReward, Fixed, Geometric, Never, PacketLoss, Pareto, Poisson
+from belated.engine.environment import Environment
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, RewardLaw, Uniform
+from sampling import sample
 from support.draws import RARE, draw
 from support.laws import DelayCase
 
@@ -84,3 +86,22 @@ def test_marginal_of_a_function_of_continuous_rewards(reward: Any, truth: Any) -
     for q in np.linspace(0.01, 0.99, 30).tolist():
         if np.abs(expected - q).min() > 1e-9:
             assert problem.delay_quantile(0, q) == brute_force(expected, q), q
+
+
+def test_more_rewards_than_are_searched_one_by_one() -> None:
+    """Eleven values: the table is halved, and a reward that stands in it is found exactly."""
+    values = np.arange(11) / 10.0
+    law = ByReward({value: Fixed(index) for index, value in enumerate(values.tolist())})
+    rewards, delays = draw(Categorical(values.tolist(), [1 / 11] * 11), law)
+    assert len(set(rewards)) == 11
+    assert np.array_equal(delays, np.round(rewards * 10))
+
+
+def test_one_law_for_arms_with_different_rewards() -> None:
+    """The function is evaluated at the rewards of each arm."""
+    law = ByReward(lambda reward: Fixed(int(100 * reward)))
+    problem = Problem([Constant(0.25), Constant(0.75), Categorical([0.5, 1.0], [0.5, 0.5])], law)
+    environment = Environment(problem, horizon=1000, seed=0, run=0)
+    for arm in range(3):
+        rewards, delays = sample(environment, arm, 200)
+        assert np.array_equal(delays, np.round(100 * rewards)), arm

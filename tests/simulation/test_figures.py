@@ -48,3 +48,12 @@ def test_a_family_has_no_bounds() -> None:
     result = simulate(family, POLICIES, horizon=50, runs=2)
     with pytest.raises(InvalidParameter, match="each run has its own"):
         result.plot(bounds=True)
+
+
+def test_the_band_is_four_standard_errors_wide() -> None:
+    result = simulate(PROBLEM, [UniformChoice()], horizon=200, runs=9, seed=2)
+    band = result.plot().axes[0].collections[0].get_paths()[0].vertices
+    for rounds, mean, stderr in zip(result.rounds, result.mean[0], result.stderr[0], strict=True):
+        edges = band[band[:, 0] == rounds][:, 1]
+        assert edges.min() == pytest.approx(mean - 4 * stderr)
+        assert edges.max() == pytest.approx(mean + 4 * stderr)
