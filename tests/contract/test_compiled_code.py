@@ -13,7 +13,8 @@ import pytest
 
 import transcript
 from belated.kernel.jit import JIT
-from belated.policies import POLICIES, EliminationPolicy
+from belated.policies import EliminationPolicy
+from support.policies import selected
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def test_games_are_worth_playing(compiled: dict[str, Any]) -> None:
     """Policies differ, arms are eliminated, answers are pending and lost: otherwise agreement would mean little."""
     games = [game for name, game in compiled["told"].items() if name.startswith("game 0")]
     assert len({tuple(game["live"]["choices"]) for game in games}) == len(games)
-    for policy in (cls.__name__ for cls in POLICIES.values() if issubclass(cls, EliminationPolicy)):
+    for policy in (cls.__name__ for cls in selected() if issubclass(cls, EliminationPolicy)):
         gone = [game["simulated"]["eliminated_at"] for name, game in compiled["told"].items() if policy in name]
         assert any(at > 0 for runs in gone for run in runs for at in run), policy
     for count in ("observed", "in_flight", "lost"):

@@ -1,11 +1,13 @@
 """What the test file of each policy, tests/policies/test_NAME.py, holds for the contract tests.
 
 ``VARIANTS`` are instances of the policy that contract tests play, the first one with typical parameters; ``rule`` is a
-second, independent text of the policy for the plain simulator (see support.plain_simulator)."""
+second, independent text of the policy for the plain simulator (see support.plain_simulator). With ``POLICY=NAME`` in
+the environment the contract tests play only this policy."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -15,6 +17,8 @@ from belated.policies import POLICIES, Policy
 from support.plain_simulator import Rule
 
 TESTS = Path(__file__).parents[1]
+SELECTED = [os.environ["POLICY"]] if "POLICY" in os.environ else sorted(POLICIES)
+"""The names of the policies under test."""
 
 
 @cache
@@ -42,8 +46,13 @@ def example_of(policy: type[Policy]) -> Any:
 
 
 def every_variant(kind: type[Any] = Policy) -> list[Any]:
-    """The variants of all built-in policies that derive from ``kind``."""
-    return [variant for cls in POLICIES.values() if issubclass(cls, kind) for variant in variants_of(cls)]
+    """The variants of all policies under test that derive from ``kind``."""
+    return [variant for cls in selected() if issubclass(cls, kind) for variant in variants_of(cls)]
+
+
+def selected() -> list[type[Any]]:
+    """The classes of the policies under test."""
+    return [POLICIES[name] for name in SELECTED]
 
 
 def rule_of(policy: Policy) -> Rule:

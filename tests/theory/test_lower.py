@@ -15,14 +15,15 @@ import strategies
 from belated import Problem, simulate
 from belated.delays import ByReward, DelayLaw, Fixed, Never
 from belated.errors import InvalidParameter
+from belated.live.reduction import reduction
 from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
     PhasedElimination,
+    Policy,
     SuccessiveElimination,
     UniformChoice,
 )
-from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli
 from belated.theory import (
     dependent_hard_pair,
@@ -30,7 +31,6 @@ from belated.theory import (
     independent_hard_instance,
     lower_bound_dependent,
     lower_bound_independent,
-    reduction,
     ucb_hard_instance,
 )
 
