@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import doctest
 import importlib
-import inspect
 import json
 import re
 import subprocess
@@ -18,22 +16,13 @@ from typing import Any
 import pytest
 
 import belated
-import belated.delays
-import belated.policies
-import belated.rewards
 from belated import errors
-from belated.delays._base import DELAYS
-from belated.policies._base.policy import POLICIES
-from belated.registry import Registry
-from belated.rewards._base import REWARDS
 
 PACKAGE = Path(belated.__file__).parent
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 400
 LONG = 200
-PLUGINS: dict[str, Registry[Any]] = {"rewards": REWARDS, "delays": DELAYS, "policies": POLICIES}
-CLASSES = [cls for registry in PLUGINS.values() for cls in registry.values()]
 
 
 def relative(path: Path) -> str:
@@ -147,57 +136,6 @@ def numba_names(tree: ast.AST) -> Iterator[str]:
 def test_only_the_kernel_modules_know_numba(path: Path) -> None:
     found = list(numba_names(ast.parse(path.read_text())))
     assert not found, f"{relative(path)} uses {found}; use belated.kernel.jit or belated.kernel.function_table"
-
-
-# ---- plug-ins ----
-
-
-def plugin_files() -> list[Path]:
-    return [
-        path
-        for folder in PLUGINS
-        for path in sorted((PACKAGE / folder).glob("*.py"))
-        if path.stem not in ("__init__", "base")
-    ]
-
-
-@pytest.mark.parametrize("path", plugin_files(), ids=relative)
-def test_a_plugin_file_registers_one_class_named_like_it(path: Path) -> None:
-    module = importlib.import_module(module_name(path))
-    registered = [cls for cls in PLUGINS[path.parent.name].values() if cls.__module__ == module.__name__]
-    names = [cls.__name__ for cls in registered]
-    assert len(names) == 1, f"{relative(path)} registers {names}; one class a file"
-    assert names[0].lower() == path.stem.replace("_", "").lower(), f"{relative(path)} holds {names[0]}"
-
-
-@pytest.mark.parametrize("folder", PLUGINS)
-def test_type_checkers_see_what_is_registered(folder: str) -> None:
-    tree = ast.parse((PACKAGE / folder / "__init__.py").read_text())
-    guarded = next(node for node in tree.body if isinstance(node, ast.If))
-    named = {
-        (str(line.module), alias.name, alias.asname)
-        for line in guarded.body
-        if isinstance(line, ast.ImportFrom)
-        for alias in line.names
-    }
-    real = {(cls.__module__, name, name) for name, cls in PLUGINS[folder].items()}
-    assert named == real, f"under TYPE_CHECKING in {folder}/__init__.py: 'from MODULE import NAME as NAME' for each"
-    assert real <= {(getattr(belated, folder).__dict__[name].__module__, name, name) for _, name, _ in real}
-
-
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: f"{cls.__module__.split('.')[1]}.{cls.__name__}")
-def test_a_plugin_explains_itself(cls: Any) -> None:
-    text = inspect.getdoc(cls) or ""
-    assert not text.startswith(f"{cls.__name__}("), f"{cls.__name__} has no docstring of its own"  # a dataclass's own
-    assert doctest.DocTestParser().get_examples(text), f"{cls.__name__} has no doctest"
-    assert cls.formula, f"{cls.__name__} has no formula"
-    if cls in POLICIES.values():
-        assert cls.label, f"{cls.__name__} has no label"
-
-
-def test_labels_are_told_apart() -> None:
-    labels = [cls.label for cls in POLICIES.values()]
-    assert len(set(labels)) == len(labels), sorted(labels)
 
 
 # ---- errors ----
