@@ -67,9 +67,9 @@ def test_a_sentence_of_the_paper(name: str, words: str, kind: str, where: Any, f
 @pytest.mark.parametrize(
     ("words", "kind", "study", "fields"),
     [
-        ("a bet on who loses them", "best", "loss", {"policy": "Optimistic-UCB", "among": ()}),
+        ("a bet on which arm loses it", "best", "loss", {"policy": "Optimistic-UCB", "among": ()}),
         ("without delay UCB beats it", "below", "figure1", {"policy": "UCB", "than": "Thompson"}),
-        ("nobody survives", "none below", "hidden", {"than": "Uniform", "factor": 0.8, "among": ()}),
+        ("no policy survives", "none below", "hidden", {"than": "Uniform", "factor": 0.8, "among": ()}),
         ("does not give up the best arm", "eliminates", "hidden", {"policy": "OPSE", "arm": 0, "high": 0.01}),
         ("beats every elimination policy", "best", "delays", {"policy": "Thompson", "among": ("SE", "PSE", "OPSE")}),
     ],
