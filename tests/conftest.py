@@ -5,6 +5,8 @@ workers share the tests, no further processes compile: no core would be idle for
 from __future__ import annotations
 
 import os
+import signal
+from contextlib import suppress
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -16,3 +18,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("BELATED_COMPILERS", "0")  # test_compilers has its own environment
+
+with suppress(ValueError):  # not in the main thread
+    # A process started in the background ignores SIGINT, and so would the children that tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)

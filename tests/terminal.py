@@ -49,7 +49,7 @@ class Watched:
         return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", self._seen)
 
     def wait_for(self, good: Callable[[str], bool]) -> None:
-        deadline = time.monotonic() + 240.0
+        deadline = time.monotonic() + 2400.0
         while not good(self.seen):
             assert self.child.poll() is None, f"it ended by itself: {self.seen}"
             assert time.monotonic() < deadline, f"nothing came: {self.seen}"
@@ -59,7 +59,7 @@ class Watched:
         for _ in range(times):
             self.child.send_signal(signal.SIGINT)
             time.sleep(0.02)
-        output, _ = self.child.communicate(timeout=120)
+        output, _ = self.child.communicate(timeout=1200)
         self._reader.join(timeout=10)
         os.close(self._master)
         return self.child.returncode, output

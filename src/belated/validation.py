@@ -88,11 +88,12 @@ def check_choice(
 
     >>> check_choice("device", "tpu", ["cpu", "cuda"])
     Traceback (most recent call last):
-    belated.errors.InvalidParameter: device is 'tpu'; give one of 'cpu', 'cuda'.
+    belated.errors.InvalidParameter: device is 'tpu'; give 'cpu' or 'cuda'.
     """
     if not isinstance(value, str) or value not in choices:
-        allowed = ", ".join(map(repr, choices))
-        raise error(f"{name} is {value!r}; give one of {allowed}.")
+        *others, last = map(repr, choices)
+        allowed = " or ".join([", ".join(others), last] if others else [last])
+        raise error(f"{name} is {value!r}; give {allowed}.")
     return value
 
 

@@ -114,7 +114,7 @@ class Bandit:
     def _checked(self, id: Any, reward: Any) -> tuple[int, float]:
         """Return the decision's number and the reward, or raise the error."""
         if not is_integer(id) or not 0 <= id < self.decisions:
-            made = f"decisions 0 to {self.decisions - 1}" if self.decisions else "no decision yet"
+            made = f"decisions from 0 to {self.decisions - 1}" if self.decisions else "no decision yet"
             raise UnknownDecision(
                 f"there is no decision {id!r}: this bandit has made {made}. Give the id of a decision that choose() "
                 "returned."

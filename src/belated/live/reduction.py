@@ -1,4 +1,4 @@
-"""The appendix's reduction from a game without delays to one with packet loss (the proof of Theorem 4)."""
+"""The reduction from a game without delays to one with packet loss, from the proof of Theorem 4."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from belated.live.bandit import Bandit
 from belated.policies._base.policy import Policy
 from belated.problem import Problem
 from belated.theory.bound import check_horizon, check_problem
-from belated.validation import Domain
+from belated.validation import Domain, check_number
 
 _LEVEL = Domain(0, 1, open_low=True)
 
 
 @dataclass(frozen=True)
-class Played:
-    """One game of a reduction."""
+class ReducedGame:
+    """The outcome of one game of a reduction."""
 
     rounds: int
     """Rounds played without delays: floor(q T / 4)."""
@@ -29,28 +29,27 @@ class Played:
     lossy_regret: float
     """Pseudo-regret of the learner with packet loss over its T rounds."""
     bad: bool
-    """Whether the rounds had to be made up at the end, which has probability at most exp(-q T / 16)."""
+    """Whether rounds had to be played at the end without loss; the probability is at most exp(-q T / 16)."""
 
 
 class Reduction:
-    """A learner without delays, made of one that copes with packet loss.
+    """A learner for a game without delays, made from one for packet loss.
 
-    The lossy learner plays T rounds. In each, with probability q, its arm is played in the real game and it is told the
-    reward; otherwise it hears nothing, as if the packet were lost. The real game has floor(q T / 4) rounds. If it has
-    not ended after floor(T (1 - q/4)) rounds of the lossy one, all further choices are played in it.
+    The lossy learner plays T rounds. In each, with probability q, its arm is played in the real game and it observes
+    the reward; otherwise the feedback is lost. The real game has floor(q T / 4) rounds. If it has not ended after
+    floor(T (1 - q/4)) rounds of the lossy one, all further choices are played in it.
 
-    A round of the real game costs what the lossy learner's round costs, and its rounds are chosen by coins that do not
-    depend on the arms, so that E[regret] <= q E[lossy regret] + 4: a lower bound for games without delays becomes one
-    for packet loss, larger by 1 / q."""
+    The rounds of the real game are chosen by coins that do not depend on the arms, so that
+    E[regret] <= q E[lossy regret] + 4: a lower bound without delays gives one for packet loss, larger by 1 / q."""
 
     def __init__(self, policy: Policy, q: float) -> None:
         if not isinstance(policy, Policy):
             raise InvalidParameter(f"reduction: policy is {policy!r}; give a policy, such as UCB(confidence=1.0).")
         self.policy = policy
-        self.q = float(_LEVEL.check("reduction", "q", q) or 0.0)
+        self.q = check_number("reduction: q", q, _LEVEL)
 
-    def play(self, problem: Problem, horizon: int, *, seed: int = 0) -> Played:
-        """One game: ``horizon`` is T, the lossy learner's; the delays of the problem are not used."""
+    def play(self, problem: Problem, horizon: int, *, seed: int = 0) -> ReducedGame:
+        """Play one game; ``horizon`` is T of the lossy learner. The delays of the problem are not used."""
         check_problem(problem)
         total = check_horizon(horizon)
         rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0x5EDC,)))
@@ -65,22 +64,22 @@ class Reduction:
             decision = bandit.choose()
             arm = int(decision.arm)
             lossy += float(gaps[arm])
-            heard = bool(rng.random() < self.q)
+            observed = bool(rng.random() < self.q)
             late = now > in_time and played < rounds
             bad |= late
-            if heard:
+            if observed:
                 bandit.observe(decision.id, _reward(problem, arm, rng))
-            if played < rounds and (heard or late):
+            if played < rounds and (observed or late):
                 regret += float(gaps[arm])
                 played += 1
-        return Played(rounds, regret, lossy, bad)
+        return ReducedGame(rounds, regret, lossy, bad)
 
     def __repr__(self) -> str:
         return f"reduction({self.policy!r}, {self.q:g})"
 
 
 def reduction(policy: Policy, q: float) -> Reduction:
-    """The learner without delays that plays ``policy`` as if a share 1 - ``q`` of its feedback were lost.
+    """Make the learner without delays that plays ``policy`` as if a share 1 - ``q`` of its feedback were lost.
 
     >>> from belated import Problem
     >>> from belated.delays import Fixed
@@ -95,7 +94,7 @@ def reduction(policy: Policy, q: float) -> Reduction:
 
 
 def _reward(problem: Problem, arm: int, rng: np.random.Generator) -> float:
-    """A reward of an arm, by inversion of its distribution function."""
+    """Draw a reward of an arm by inverting its distribution function."""
     law = problem.rewards[arm]
     u = rng.random()
     if law.atoms is not None:
