@@ -224,7 +224,7 @@ def test_the_end_is_asked_for_and_all_is_kept(db: str) -> None:
     found = belated("verify", "--db", db)
     assert (found.returncode, found.stdout) == (
         0,
-        f"e: {len(kept):,} events, {len(kept):,} decisions: as it should be\n",
+        f"e: {len(kept):,} events, {len(kept):,} decisions: correct\n",
     )
 
 

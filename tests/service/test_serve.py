@@ -154,7 +154,7 @@ def test_verify_and_the_list_of_keys_only_read(tmp_path: Path) -> None:
     db = tmp_path / "bandits.db"
     lived(str(db))
     before = db.read_bytes()
-    assert belated("verify", "--db", str(db)).stdout == "e: 1 event, 1 decision: as it should be\n"
+    assert belated("verify", "--db", str(db)).stdout == "e: 1 event, 1 decision: correct\n"
     assert belated("keys", "list", "--db", str(db)).returncode == 0
     assert db.read_bytes() == before
 
@@ -167,7 +167,7 @@ def test_the_backup_of_the_page_is_made_while_the_server_runs(tmp_path: Path) ->
         assert http.post("/v1/experiments/e/decisions", json={"count": 1000}).status_code == 201
         subprocess.run([sys.executable, *shlex.split(lines[0])[1:]], cwd=tmp_path, check=True)
         found = belated("verify", "--db", str(tmp_path / "backup.db"))
-        assert (found.returncode, found.stdout) == (0, "e: 1,000 events, 1,000 decisions: as it should be\n")
+        assert (found.returncode, found.stdout) == (0, "e: 1,000 events, 1,000 decisions: correct\n")
 
 
 # ---- what is said ----
@@ -193,11 +193,11 @@ def test_an_export_without_events_makes_its_experiment(tmp_path: Path) -> None:
         assert http.post("/v1/experiments", json=ASKED).status_code == 201
         Path(file).write_bytes(http.get("/v1/experiments/e/export.parquet").content)
     assert belated("import", file, "--db", other).stdout == "e: made; the export has no events.\n"
-    assert belated("import", file, "--db", other).stdout == "e: everything was there already.\n"
+    assert belated("import", file, "--db", other).stdout == "e: everything was already there.\n"
     with hosting(db) as server, server.client() as http:
         assert http.post("/v1/experiments/e/decisions").status_code == 201
         Path(file).write_bytes(http.get("/v1/experiments/e/export.parquet").content)
-    assert belated("import", file, "--db", other).stdout == "e: 1 event taken in.\n"
+    assert belated("import", file, "--db", other).stdout == "e: 1 event imported.\n"
 
 
 def test_keys_are_listed_as_a_table(tmp_path: Path) -> None:
@@ -206,8 +206,8 @@ def test_keys_are_listed_as_a_table(tmp_path: Path) -> None:
     belated("keys", "create", "--role", "reader", "--name", "x", "--db", db)
     belated("keys", "revoke", "x", "--db", db)
     head, first, second = belated("keys", "list", "--db", db).stdout.splitlines()
-    assert head.split() == ["name", "role", "made", "revoked"]
-    for word, cells in (("role", ("admin", "reader")), ("made", ("2", "2")), ("revoked", ("", "2"))):
+    assert head.split() == ["name", "role", "created", "revoked"]
+    for word, cells in (("role", ("admin", "reader")), ("created", ("2", "2")), ("revoked", ("", "2"))):
         for line, cell in zip((first, second), cells, strict=True):
             assert line[head.index(word) :].startswith(cell)
     assert len(first.split()) == 3
