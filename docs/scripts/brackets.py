@@ -1,4 +1,4 @@
-"""brackets.png, of the page on the service: what two policies know of one arm while its successes are late, or lost."""
+"""brackets.png, for the page on the service: the bounds of two policies on one arm whose successes are late or lost."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LOST = 0.2
 STEP = 10
 INK = "#333333"
 HEIGHTS = (0.2, 0.45)
-"""Of a label in each panel."""
+"""Height of a label in each panel."""
 
 
-def known(policy: Any) -> np.ndarray[Any, Any]:
-    """Return (decisions, average of what came, lower, upper), every few decisions."""
+def bounds_over_time(policy: Any) -> np.ndarray[Any, Any]:
+    """Return (decisions, average of the feedback received, lower, upper), every few decisions."""
     rng = np.random.default_rng(3)
     learner = Learner(1, policy, 0)
     due: dict[int, list[tuple[int, int]]] = {}
@@ -39,8 +39,9 @@ def known(policy: Any) -> np.ndarray[Any, Any]:
         for waited, number in due.pop(now, ()):
             learner.observe(0, 1.0, waited, number)
         if now % STEP == 0:
-            came = float(learner.state.total[0] / max(learner.state.observed[0], 1.0))
-            rows.append((now, came, *learner.bounds(0)[:2]))
+            counts = learner.counts()
+            average = float(counts.total[0] / max(counts.observed[0], 1))
+            rows.append((now, average, *learner.bounds(0)[:2]))
     return np.array(rows)
 
 
@@ -50,18 +51,18 @@ def brackets() -> Figure:
         figure = Figure(figsize=(10.0, 3.9), dpi=160, layout="constrained")
         both = figure.subplots(1, 2, sharey=True)
         policies = (UCB(confidence=2.0), OptimisticPessimisticElimination(confidence=2.0))
-        titles = ("UCB: an interval around what came", "OPSE: a bracket around what is true")
+        titles = ("UCB: interval around the observed average", "OPSE: bracket around the true mean")
         for number, (axes, policy, title) in enumerate(zip(both, policies, titles, strict=True)):
-            now, came, lower, upper = known(policy).T
+            now, average, lower, upper = bounds_over_time(policy).T
             axes.fill_between(now, lower, upper, color=COLOURS[number], alpha=0.2, linewidth=0)
             axes.plot(now, lower, color=COLOURS[number], linewidth=1.2)
             axes.plot(now, upper, color=COLOURS[number], linewidth=1.2)
-            axes.plot(now, came, color="#666666", linewidth=1.2, linestyle=(0, (2, 2)))
+            axes.plot(now, average, color="#666666", linewidth=1.2, linestyle=(0, (2, 2)))
             axes.axhline(MEAN, color=INK, linewidth=1.6)
-            place = {"ha": "right", "fontsize": 9}
-            axes.annotate("the true mean", (DECISIONS - 40, MEAN - 0.055), color=INK, **place)
+            style = {"ha": "right", "fontsize": 9}
+            axes.annotate("the true mean", (DECISIONS - 40, MEAN - 0.055), color=INK, **style)
             axes.annotate(
-                "average of the answers that came", (DECISIONS - 40, HEIGHTS[number]), color="#666666", **place
+                "average of the feedback received", (DECISIONS - 40, HEIGHTS[number]), color="#666666", **style
             )
             axes.set_title(title, loc="left", fontsize=10.5, color=INK, pad=8)
             axes.set(xlim=(0, DECISIONS), ylim=(0, 1))
@@ -71,6 +72,8 @@ def brackets() -> Figure:
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         figure.supxlabel("decisions", fontsize=9.5, color="#666666")
         figure.supylabel("mean of the arm", fontsize=9.5, color="#666666")
-        outside = [float(np.mean((low > MEAN) | (high < MEAN))) for low, high in (known(p).T[2:] for p in policies)]
+        outside = [
+            float(np.mean((low > MEAN) | (high < MEAN))) for low, high in (bounds_over_time(p).T[2:] for p in policies)
+        ]
         print(f"share of the time that the true mean is outside: UCB {outside[0]:.2f}, OPSE {outside[1]:.2f}")
     return figure

@@ -1,5 +1,5 @@
-"""The pictures of the dashboard, light and dark: ``python docs/scripts/dashboard_pictures.py`` starts the demo, opens
-the page of its experiment with reward-dependent delays in Chromium, and writes into ``docs/images``."""
+"""Screenshots of the dashboard, light and dark: ``python docs/scripts/dashboard_pictures.py`` starts the demo, opens the
+page of its experiment with reward-dependent delays in Chromium, and writes to ``docs/images``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 1400, 1378
 
 
 def main() -> None:
-    """Take both pictures."""
+    """Take both screenshots."""
     command = [sys.executable, "-m", "belated", "demo", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as demo:
         try:

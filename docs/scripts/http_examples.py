@@ -1,6 +1,6 @@
-"""The examples of the HTTP reference: requests to a new server, in their order, and what it answered.
+"""The examples of the HTTP reference: requests to a new server, in order, and its responses.
 
-    python docs/scripts/http_examples.py      send them to a server, and keep its answers in http_examples.json
+    python docs/scripts/http_examples.py      send them to a server and save its responses in http_examples.json
 
 The tests send them again and compare."""
 
@@ -77,11 +77,11 @@ TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")
 VARYING = {"seconds", "oldest", "edges"}
 """Fields that depend on how fast the requests were sent."""
 METRICS = 3
-"""Lines of the metrics that are kept."""
+"""Lines of the metrics to keep."""
 
 
 def play(http: Any) -> list[dict[str, Any]]:
-    """Send the requests; of each, the route, what was sent and what came."""
+    """Send the requests; return the route, request and response of each."""
     found = []
     for route, method, path, body in REQUESTS:
         answer = http.request(method, path, **({} if body is None else {"json": body}))
@@ -110,7 +110,7 @@ def play(http: Any) -> list[dict[str, Any]]:
 
 
 def masked(value: Any, key: str = "") -> Any:
-    """The same without what is another thing each time: times, and how long something took."""
+    """Return the same without what differs each time: times and durations."""
     if key in VARYING:
         return "..."
     if isinstance(value, dict):
@@ -121,7 +121,7 @@ def masked(value: Any, key: str = "") -> Any:
 
 
 def main() -> None:
-    """Start a server, send the requests, keep the answers."""
+    """Start a server, send the requests, save the responses."""
     import httpx2
 
     with tempfile.TemporaryDirectory() as folder:

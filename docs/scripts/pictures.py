@@ -1,9 +1,8 @@
-"""The pictures: ``make pictures``.
+"""Draw the pictures (``make pictures``).
 
-regret.png, of the README and the front page: four settings, five policies, paired runs. Prints the numbers that it
-draws.
-tutorial.png: what the tutorial's own code draws.
-brackets.png: what two policies know of an arm whose successes are late, or lost.
+- ``regret.png``, for the README and the front page: four settings, five policies, paired runs. Prints its numbers.
+- ``tutorial.png``: the plot of the tutorial's code.
+- ``brackets.png``: the bounds of two policies on an arm whose successes are late or lost.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ POLICIES = (
     ThompsonSampling(),
 )
 SETTINGS: dict[str, tuple[DelayLaw, DelayLaw]] = {  # the delays of the best arm, and of the others
-    "every answer at once": (Fixed(0), Fixed(0)),
-    "every answer 500 rounds late": (Fixed(500), Fixed(500)),
-    "90 % of the best arm's answers lost": (PacketLoss(0.1), Fixed(0)),
+    "no delay": (Fixed(0), Fixed(0)),
+    "all feedback 500 rounds late": (Fixed(500), Fixed(500)),
+    "90 % of the best arm's feedback lost": (PacketLoss(0.1), Fixed(0)),
     "delays of 3,000 rounds that hide the best arm": (
         ByReward({0: Fixed(0), 1: Fixed(3000)}),
         ByReward({0: Fixed(3000), 1: Fixed(0)}),
@@ -59,7 +58,7 @@ def family(best: DelayLaw, others: DelayLaw) -> Any:
 
 
 def panel(axes: Any, title: str, result: Result) -> None:
-    """Draw one setting: a line a policy, its name at the line's end."""
+    """Draw one setting: one line per policy, labelled at its end."""
     for number in range(len(result.labels)):
         rounds, mean, width = (
             np.concatenate([[0.0], part]) for part in (result.rounds, result.mean[number], 4 * result.stderr[number])
@@ -90,7 +89,7 @@ def panel(axes: Any, title: str, result: Result) -> None:
 
 
 def spread(ends: Any, apart: float) -> dict[int, float]:
-    """Return a height for each label: near its line's end, and not over another label."""
+    """Return a height for each label: near the end of its line, without overlap."""
     heights: dict[int, float] = {}
     floor = -np.inf
     for number in np.argsort(ends):

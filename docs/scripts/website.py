@@ -1,5 +1,5 @@
-"""What the documentation takes from the code when it is built: laws, policies and errors from their registries, the
-command line's help from the command line; and formulas as MathML, so that the pages load nothing from elsewhere."""
+"""MkDocs hooks: fill in what is generated from the code (laws, policies and errors from their registries, the command
+line's help) and render formulas as MathML, so that the pages need no external resources."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def parameters(cls: Any) -> str:
         ]
         for parameter in fields_of(cls)
     ]
-    return table(["parameter", "what it may be", "default"], rows) if rows else "No parameters."
+    return table(["parameter", "allowed values", "default"], rows) if rows else "No parameters."
 
 
 def entry(cls: Any, call: str) -> str:
@@ -92,7 +92,7 @@ def entry(cls: Any, call: str) -> str:
 def overview(registry: Any, call: str) -> str:
     """Return a table of all classes of a registry, each with its formula."""
     rows = [[f"[{name}](#{call}.{name})", f"`{cls.formula}`"] for name, cls in registry.items()]
-    return table(["", "in one line"], rows)
+    return table(["", "formula"], rows)
 
 
 def registry_page(registry: Any, call: str) -> str:
@@ -101,7 +101,7 @@ def registry_page(registry: Any, call: str) -> str:
 
 
 def kinds_page(kinds: Any) -> str:
-    """Return what kinds of tests or rows there are, each with its keys and their defaults."""
+    """Return all kinds of tests or rows, each with its keys and their defaults."""
     parts = []
     for name, cls in kinds.items():
         keys = ", ".join(f"{field.name} = {_written(field)}" for field in fields(cls))
@@ -111,7 +111,7 @@ def kinds_page(kinds: Any) -> str:
 
 
 def _written(field: Any) -> str:
-    """Return the default of a field as a file has it; dots where it must be given."""
+    """Return the default of a field as TOML; dots if it is required."""
     if field.default_factory is not MISSING:
         return {"dict": "{}", "tuple": "[]"}[field.default_factory.__name__]
     if field.default is MISSING:
@@ -122,13 +122,13 @@ def _written(field: Any) -> str:
 
 
 def form_page() -> str:
-    """Return the form of an experiment's file as its reader tells it."""
+    """Return the format of an experiment file, from its reader's docstring."""
     drawing = (read.__doc__ or "").partition("::\n")[2]
     return "```text\n" + inspect.cleandoc("\n" + drawing).strip("\n") + "\n```"
 
 
 def errors_page() -> str:
-    """Return the tree of errors as the module draws it."""
+    """Return the tree of errors from the module's docstring."""
     drawing = (errors.__doc__ or "").partition("::\n")[2]
     tree = [line[4:] for line in drawing.splitlines() if not line or line.startswith("    ")]
     return "```text\n" + "\n".join(tree).strip("\n") + "\n```"
@@ -146,12 +146,12 @@ def command_help(arguments: str | None) -> str:
 
 
 def root_file(name: str) -> str:
-    """Return a page of the project's root, its links as seen from the documentation."""
+    """Return a page of the project's root, with links relative to the documentation."""
     return (ROOT / name).read_text().replace("](docs/", "](")
 
 
 def generated(match: re.Match[str]) -> str:
-    """Return what stands in place of a marker."""
+    """Return the text that replaces a marker."""
     made = {
         "policies": lambda: registry_page(POLICIES, "policies"),
         "rewards": lambda: registry_page(REWARDS, "rewards"),
@@ -177,10 +177,10 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Refuse a page that would load something from elsewhere."""
+    """Reject pages that load external resources."""
     foreign = re.findall(r'<(?:script|img|link|iframe)\b[^>]*(?:src|href)="(?:https?:)?//[^"]*"[^>]*>', output)
     if foreign:
-        raise PluginError(f"{page.file.src_path} loads from elsewhere: {foreign}")
+        raise PluginError(f"{page.file.src_path} loads external resources: {foreign}")
     return output
 
 
