@@ -1,5 +1,5 @@
-"""Screenshots of the dashboard, light and dark: ``python docs/scripts/dashboard_pictures.py`` starts the demo, opens the
-page of its experiment with reward-dependent delays in Chromium, and writes to ``docs/images``."""
+"""Screenshots of the dashboard, light and dark: ``python docs/scripts/dashboard_pictures.py`` starts the demo, opens
+the page of its experiment with reward-dependent delays in Chromium, and writes to ``docs/images``."""
 
 from __future__ import annotations
 
