@@ -9,8 +9,8 @@ import pytest
 
 from belated import Problem, theory
 from belated.delays import Fixed
+from belated.formatting import quantity
 from belated.rewards import Bernoulli
-from belated.theory.bound import number
 
 FILE = """\
 horizon = 5000
@@ -50,7 +50,7 @@ def test_the_table_has_the_numbers_of_the_theorems(call: Callable[..., Any]) -> 
         theory.joulani,
     ):
         bound = theorem(problem, 5000)
-        assert number(bound.value) in shown.stdout
+        assert quantity(bound.value) in shown.stdout
         assert bound.driver[1:] in shown.stdout
     assert "R_MAB + d = " in shown.stdout
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from belated.formatting import quantity
 from belated.studies.claims import Case, Claim, ClaimVerdict, Finding, Status, Verdict
 from belated.studies.claims.order import Below
 from belated.studies.report import phrasing
 from belated.studies.report.grid import grid
-from belated.theory.bound import number
 
 HOLDS, FAILS, UNDECIDED = Status.HOLDS, Status.FAILS, Status.UNDECIDED
 INF = math.inf
@@ -70,17 +70,17 @@ def test_what_is_allowed(allowed: tuple[float, float], said: str) -> None:
         (-2e15, "-2e+15"),
         (INF, "infinite"),
         (-INF, "-infinite"),
-        (math.nan, "no number"),
+        (math.nan, "undefined"),
     ],
 )
 def test_a_number(value: float, said: str) -> None:
-    assert number(value) == said
+    assert quantity(value) == said
 
 
 def test_a_finding_in_a_line() -> None:
     assert phrasing.sentence(finding()) == "UCB less SE: -2 (-3 to -1), must be below 0"
     told = phrasing.sentence(finding(UNDECIDED, value=math.nan, interval=(-INF, INF)))
-    assert told == "UCB less SE: no number (any number), must be below 0"
+    assert told == "UCB less SE: undefined (any number), must be below 0"
     told = phrasing.sentence(finding(interval=(-2.0, -2.0), note="of 8 runs"))
     assert told == "UCB less SE: -2, must be below 0; of 8 runs"
 

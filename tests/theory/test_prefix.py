@@ -14,6 +14,7 @@ from scipy.stats import binom
 import strategies
 from belated import Problem, simulate
 from belated.delays import ByReward, DelayLaw, Empirical, Fixed, Geometric, Never, PacketLoss
+from belated.formatting import quantity
 from belated.policies import PrefixElimination, PrefixUCB
 from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli
@@ -25,7 +26,6 @@ from belated.theory import (
     prefix_elimination,
     prefix_ucb,
 )
-from belated.theory.bound import number
 
 T = 10_000
 LOG_T = math.log(T)
@@ -97,7 +97,7 @@ def test_the_parts_add_up_and_the_statement_has_them(theorem: Theorem, problem: 
     assert math.fsum(bound.terms.values()) == pytest.approx(bound.value, rel=1e-12)
     if 0.0 < bound.value < math.inf:
         for part in (*bound.terms.values(), bound.value):
-            assert number(part) in bound.statement
+            assert quantity(part) in bound.statement
 
 
 def test_it_has_the_factor_gap_that_theorem_5_has_not() -> None:

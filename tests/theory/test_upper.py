@@ -24,6 +24,7 @@ from belated.delays import (
     Pareto,
 )
 from belated.errors import InvalidParameter
+from belated.formatting import quantity
 from belated.rewards import Bernoulli, Categorical
 from belated.theory import (
     Bound,
@@ -39,7 +40,6 @@ from belated.theory import (
     prefix_ucb,
     successive_elimination,
 )
-from belated.theory.bound import number
 
 T = 10_000
 LOG_T = math.log(T)
@@ -84,19 +84,19 @@ def test_the_parts_add_up_to_the_value(theorem: Theorem, problem: Problem, horiz
         assert math.fsum(form.terms.values()) == pytest.approx(form.value, rel=1e-12)
         assert bound.value <= form.value
     assert bound.driver
-    assert number(bound.value) in bound.statement or math.isinf(bound.value) or bound.value == 0.0
+    assert quantity(bound.value) in bound.statement or math.isinf(bound.value) or bound.value == 0.0
 
 
 @upper
 def test_a_statement_has_the_numbers(theorem: Theorem) -> None:
     bound = theorem(arms(0.6, 0.4, delays=Fixed(12_345)), T)
     for part in (*bound.terms.values(), bound.value):
-        assert number(part) in bound.statement
+        assert quantity(part) in bound.statement
     largest = max(bound.terms, key=lambda term: bound.terms[term])
     share = bound.terms[largest] / bound.value
     assert (f"{share:.0%}" if share < 0.995 else "more than 99%") in bound.driver
     assert largest in bound.driver
-    assert number(bound.value) in repr(bound)
+    assert quantity(bound.value) in repr(bound)
     assert bound.name in repr(bound)
 
 

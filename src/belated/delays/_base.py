@@ -14,7 +14,7 @@ from belated.errors import InvalidParameter
 from belated.kernel.law_table import LawRow, LawTableBuilder
 from belated.registry import Registry
 from belated.rewards._base import RewardLaw
-from belated.validation import Validated
+from belated.validation import Domain, Validated, check_number
 
 _LONGEST_SUM = 10_000_000
 """The longest delay up to which an expectation is summed term by term."""
@@ -110,11 +110,12 @@ def delay_law(cls: type[L]) -> type[L]:
     return DELAYS.register(cls)
 
 
+_LEVEL = Domain(0, 1)
+
+
 def check_level(q: float) -> float:
     """Check that a quantile level is a number in [0, 1]."""
-    if isinstance(q, bool) or not isinstance(q, int | float | np.integer | np.floating) or not 0.0 <= q <= 1.0:
-        raise InvalidParameter(f"the quantile's level is {q!r}; give a number in [0, 1].")
-    return float(q)
+    return check_number("the quantile's level", q, _LEVEL)
 
 
 def floor_rounds(rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:

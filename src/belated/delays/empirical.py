@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from belated.delays._base import DelayLaw, delay_law, floor_rounds
 from belated.errors import InvalidParameter
+from belated.formatting import shorten
 from belated.kernel.law_table import BEYOND, NEVER, LawRow, LawTable, LawTableBuilder
 from belated.rewards._base import RewardLaw
 from belated.validation import Probability
@@ -39,8 +40,8 @@ class Empirical(DelayLaw):
         good = sample.size > 0 and np.all(np.isfinite(sample)) and sample[0] >= 0 and sample[-1] <= 2**53
         if not good or np.any(sample != np.floor(sample)):
             raise InvalidParameter(
-                f"Empirical: delays are {_short(self.delays)}; give a list of at least one whole number >= 0. "
-                "Feedback that never came goes into never, as a share."
+                f"Empirical: delays are {shorten(repr(self.delays), 80)}; give a list of at least one whole number "
+                ">= 0. Feedback that never came goes into never, as a share."
             )
         object.__setattr__(self, "delays", tuple(sample.astype(np.int64).tolist()))
 
@@ -68,8 +69,3 @@ class Empirical(DelayLaw):
     def draw(row: LawRow, laws: LawTable, u: Any) -> Any:
         start, size = np.uint32(row.i), float(row.j)
         return np.int64(laws.whole[start + np.uint32(min(u * row.x, size))])
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.errors import InvalidParameter
 from belated.kernel.jit import compiled
+from belated.validation import check_integer
 
 _WEYL = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd
 _MIX_1 = np.uint64(0xD6E8FEB86659FD93)
@@ -92,7 +92,5 @@ def family_generator(seed: int, run: int) -> np.random.Generator:
 
 
 def check_seed(seed: int) -> int:
-    """A seed is a whole number >= 0 of any size."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InvalidParameter(f"seed is {seed!r}; give a whole number >= 0, such as seed=0.")
-    return int(seed)
+    """Check that a seed is a whole number >= 0, of any size."""
+    return check_integer("seed", seed, 0)

@@ -12,6 +12,7 @@ from belated.rewards import Bernoulli
 from belated.rewards._base import RewardLaw
 from belated.specs.laws import read_delay, read_reward
 from belated.specs.tables import fmt, integer, reject_unknown
+from belated.validation import Domain, check_number
 
 MOST_ARMS = 1_000_000
 
@@ -59,9 +60,7 @@ def from_gap(data: Mapping[str, Any], at: str) -> list[RewardLaw]:
 
 
 def _number(value: Any, at: str, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise ConfigurationError(f"{at} is {fmt(value)}; give a number in [{low:g}, {high:g}].")
-    return float(value)
+    return check_number(at, value, Domain(low, high), error=ConfigurationError, show=fmt)
 
 
 def expand_repeats(data: Any, at: str) -> list[tuple[str, Any]]:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from belated.errors import ConfigurationError
+from belated.validation import check_integer
 
 
 def mapping(data: Any, at: str, what: str) -> Mapping[str, Any]:
@@ -18,11 +19,7 @@ def mapping(data: Any, at: str, what: str) -> Mapping[str, Any]:
 
 def integer(value: Any, at: str, low: int, high: int | None = None) -> int:
     """A whole number from ``low`` to ``high``; 2e4 is one."""
-    good = not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
-    if not good or value < low or (high is not None and value > high):
-        allowed = f">= {low:,}" if high is None else f"from {low:,} to {high:,}"
-        raise ConfigurationError(f"{at} is {fmt(value)}; give a whole number {allowed}.")
-    return int(value)
+    return check_integer(at, value, low, high, accept_whole_floats=True, error=ConfigurationError, show=fmt)
 
 
 def reject_unknown(data: Mapping[str, Any], allowed: Iterable[str], at: str, owner: str) -> None:

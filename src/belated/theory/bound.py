@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.errors import InvalidParameter
+from belated.formatting import quantity
 from belated.problem import Problem
+from belated.validation import is_integer
 
 Array = npt.NDArray[np.float64]
 
@@ -63,7 +65,7 @@ class Bound:
         levels = sorted(q for q in self.quantiles if not math.isnan(q))
         if not levels or self.terms.get("waiting", 0.0) == 0.0:
             return text
-        return f"{text}; waiting for {_delays(levels[0], levels[-1])} costs {number(self.terms['waiting'])}"
+        return f"{text}; waiting for {_delays(levels[0], levels[-1])} costs {quantity(self.terms['waiting'])}"
 
     def _why_infinite(self) -> str:
         if math.isinf(self.terms.get("learning", 0.0)):
@@ -73,7 +75,7 @@ class Bound:
         return "a quantile of a delay that it waits for is never reached"
 
     def __repr__(self) -> str:
-        return f"<Bound for {self.name}: {number(self.value)} ({self.source})>"
+        return f"<Bound for {self.name}: {quantity(self.value)} ({self.source})>"
 
 
 def _share(part: float, whole: float) -> str:
@@ -89,25 +91,9 @@ def _delays(low: float, high: float) -> str:
     return names.get(f"{low:.3g}", f"the {low:.3g} quantile of the delay")
 
 
-def number(value: float) -> str:
-    """A number as text: at least four digits, thousands separators, "infinite".
-
-    >>> number(1234567.8), number(999.96), number(0.123456), number(-0.0), number(-math.inf), number(math.nan)
-    ('1,234,568', '1,000', '0.1235', '0', '-infinite', 'no number')
-    """
-    if math.isnan(value):
-        return "no number"
-    if math.isinf(value):
-        return "infinite" if value > 0.0 else "-infinite"
-    if abs(value) >= 1e15:
-        return f"{value:.3g}"
-    short = float(f"{value:.4g}")
-    return f"{value:,.0f}" if abs(short) >= 1000.0 else f"{short + 0.0:.4g}"
-
-
 def check_horizon(horizon: int) -> int:
     """Check that a horizon is a whole number from 1 to 10^300."""
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon <= 10**300:
+    if not is_integer(horizon) or not 1 <= horizon <= 10**300:
         raise InvalidParameter(f"horizon is {horizon!r}; give a whole number from 1 to 10^300, such as horizon=10_000.")
     return int(horizon)
 

@@ -14,8 +14,9 @@ import numpy as np
 from belated.delays import Fixed, PacketLoss, Pareto
 from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
+from belated.formatting import quantity
 from belated.problem import Problem
-from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, number
+from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem
 from belated.theory.minimise import common_cdf, minimise_delay, sum_of_ratios
 from belated.validation import Domain
 
@@ -58,7 +59,8 @@ def joulani(problem: Problem, horizon: int) -> Bound:
         learning + delays,
         {"learning": learning, "expected delays": delays},
         order=True,
-        statement=f"R = O(R_MAB + sum of E[D_i]) = {number(learning)} + {number(delays)} = {number(learning + delays)}",
+        statement=f"R = O(R_MAB + sum of E[D_i]) = {quantity(learning)} + {quantity(delays)} = "
+        f"{quantity(learning + delays)}",
     )
 
 
@@ -87,7 +89,8 @@ def dudik(problem: Problem, horizon: int) -> Bound:
         {"learning": learning, "waiting": waiting},
         order=True,
         statement=(
-            f"R = O(sqrt(T K) + sqrt(K) d) = {number(learning)} + {number(waiting)} = {number(learning + waiting)}"
+            f"R = O(sqrt(T K) + sqrt(K) d) = {quantity(learning)} + {quantity(waiting)} = "
+            f"{quantity(learning + waiting)}"
         ),
     )
 
@@ -131,8 +134,8 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
         {"learning": learning, "waiting": waiting},
         order=True,
         statement=(
-            f"R = O(R_MAB + sum of (8/gap_i)^((1 - alpha)/alpha)) = {number(learning)} + {number(waiting)} = "
-            f"{number(learning + waiting)}"
+            f"R = O(R_MAB + sum of (8/gap_i)^((1 - alpha)/alpha)) = {quantity(learning)} + {quantity(waiting)} = "
+            f"{quantity(learning + waiting)}"
         ),
     )
 

@@ -10,10 +10,11 @@ import numpy as np
 from belated.delays import ByReward, Fixed, Mixture, Never
 from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
+from belated.formatting import quantity
 from belated.problem import Family, Problem
 from belated.rewards import Bernoulli, Categorical, Constant
 from belated.rewards._base import RewardLaw
-from belated.theory.bound import ANYONE, Bound, check_horizon, number
+from belated.theory.bound import ANYONE, Bound, check_horizon
 from belated.validation import Domain
 
 _ARMS = Domain(2, 10**7, whole=True)
@@ -259,5 +260,5 @@ def _lower(source: str, learning: float, waiting: float, when: str) -> Bound:
         source,
         learning + waiting,
         {"learning": learning, "waiting": waiting},
-        statement=f"R >= {number(learning)} + {number(waiting)} = {number(learning + waiting)} ({when})",
+        statement=f"R >= {quantity(learning)} + {quantity(waiting)} = {quantity(learning + waiting)} ({when})",
     )

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from belated.formatting import quantity
 from belated.problem import Problem
 from belated.theory.bound import (
     Array,
@@ -13,7 +14,6 @@ from belated.theory.bound import (
     check_horizon,
     check_problem,
     in_arm_order,
-    number,
     quantile,
     split_arms,
     zero_bound,
@@ -78,8 +78,8 @@ def prefix_elimination(problem: Problem, horizon: int) -> Bound:
         {"learning": learning, "waiting": waiting},
         *in_arm_order(problem.arms, suboptimal, q, waits, {}),
         statement=(
-            f"R <= sum of (346 ln T / gap + 3 gap) + ln K max gap max(d_i, d_best)(1 - gap/4) = {number(learning)} + "
-            f"{number(waiting)} = {number(learning + waiting)}, with waits up to {number(float(waits.max()))}"
+            f"R <= sum of (346 ln T / gap + 3 gap) + ln K max gap max(d_i, d_best)(1 - gap/4) = {quantity(learning)} + "
+            f"{quantity(waiting)} = {quantity(learning + waiting)}, with waits up to {quantity(float(waits.max()))}"
         ),
     )
 
@@ -113,8 +113,8 @@ def prefix_ucb(problem: Problem, horizon: int) -> Bound:
         {"learning": learning, "waiting": waiting},
         *in_arm_order(problem.arms, suboptimal, q, d, {}),
         statement=(
-            f"R <= sum of (39 ln T / gap + 2 gap) + sum of gap d_i(1 - gap/4) = {number(learning)} + "
-            f"{number(waiting)} = {number(learning + waiting)}, with d_i up to {number(float(d.max()))}"
+            f"R <= sum of (39 ln T / gap + 2 gap) + sum of gap d_i(1 - gap/4) = {quantity(learning)} + "
+            f"{quantity(waiting)} = {quantity(learning + waiting)}, with d_i up to {quantity(float(d.max()))}"
         ),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from belated.formatting import quantity
 from belated.problem import Problem
 from belated.theory.bound import (
     Bound,
@@ -15,7 +16,6 @@ from belated.theory.bound import (
     check_independent,
     check_problem,
     in_arm_order,
-    number,
     quantile,
     split_arms,
     zero_bound,
@@ -99,7 +99,7 @@ def _per_arm(problem: Problem, suboptimal: list[int], star: int, log_t: float) -
         *in_arm_order(problem.arms, suboptimal, q, d, {star: (q_star, d_star)}),
         statement=(
             f"R <= sum of 40 ln T / gap (1/q_i + 1/q_best) + ln K max (d_i(q_i) + d_best(q_best)) gap = "
-            f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with q_best = {q_star:.4g} "
+            f"{quantity(learning)} + {quantity(waiting)} = {quantity(learning + waiting)}, with q_best = {q_star:.4g} "
             f"(d = {d_star:,.0f}) and q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
         ),
     )
@@ -121,8 +121,8 @@ def _single(problem: Problem, suboptimal: list[int], star: int, log_t: float) ->
         {"learning": learning, "waiting": waiting},
         (q,),
         (d,),
-        f"R <= sum of 325 ln T / (q gap) + 4 max d_i(q) = {number(learning)} + {number(waiting)} = "
-        f"{number(learning + waiting)}, with q = {q:.4g} (d = {d:,.0f})",
+        f"R <= sum of 325 ln T / (q gap) + 4 max d_i(q) = {quantity(learning)} + {quantity(waiting)} = "
+        f"{quantity(learning + waiting)}, with q = {q:.4g} (d = {d:,.0f})",
     )
 
 
@@ -175,8 +175,8 @@ def _phased(problem: Problem, suboptimal: list[int], log_t: float, slope: float,
         {"learning": learning, "waiting": waiting},
         *in_arm_order(problem.arms, suboptimal, q, d, {}),
         statement=(
-            f"R <= sum of 290 ln T / (q_i gap) + {factor} max d_i(q_i) gap = {number(learning)} + {number(waiting)} = "
-            f"{number(learning + waiting)}, with q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
+            f"R <= sum of 290 ln T / (q_i gap) + {factor} max d_i(q_i) gap = {quantity(learning)} + "
+            f"{quantity(waiting)} = {quantity(learning + waiting)}, with q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
         ),
     )
 
@@ -218,9 +218,9 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
         *in_arm_order(problem.arms, suboptimal, q, d, {star: (q_star, d_star)}),
         statement=(
             f"R <= sum of 1166 ln T / gap + 4 ln K (max d_i(1 - gap_i/4) + d_best(1 - gap_min/4)) = "
-            f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}, with the longest d_i = "
-            f"{number(float(d.max()))} and "
-            f"d_best({q_star:.4g}) = {number(d_star)}"
+            f"{quantity(learning)} + {quantity(waiting)} = {quantity(learning + waiting)}, with the longest d_i = "
+            f"{quantity(float(d.max()))} and "
+            f"d_best({q_star:.4g}) = {quantity(d_star)}"
         ),
     )
 
@@ -257,7 +257,7 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
         order=True,
         statement=(
             f"R = O(sum of ln T / gap + sum of d_i(1 - gap_i/4)); with constant 1, which the paper does not give: "
-            f"{number(learning)} + {number(waiting)} = {number(learning + waiting)}"
+            f"{quantity(learning)} + {quantity(waiting)} = {quantity(learning + waiting)}"
         ),
     )
 

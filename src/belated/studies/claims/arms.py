@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from belated.errors import ConfigurationError
+from belated.formatting import quantity
 from belated.policies._base.elimination import EliminationPolicy
 from belated.studies.claims._checks import joined
 from belated.studies.claims.base import ClaimTest, kind
@@ -15,7 +16,6 @@ from belated.studies.claims.estimate import BoundedMean, Proportion, Samples
 from belated.studies.claims.evidence import Evidence
 from belated.studies.claims.verdict import Comparison, Verdict, all_hold
 from belated.studies.study import AxisName, PolicyName, Study, first_problem
-from belated.theory.bound import number
 from belated.validation import Positive
 
 
@@ -117,7 +117,7 @@ class Alike(ClaimTest):
                     BoundedMean(x - y, -1.0, 1.0),
                     -self.within,
                     self.within,
-                    f"{number(x.mean())} and {number(y.mean())}",
+                    f"{quantity(x.mean())} and {quantity(y.mean())}",
                 )
             )
         return all_hold(comparisons, risk)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.errors import ConfigurationError
+from belated.formatting import quantity
 from belated.simulation.result_builder import KEPT_NUMBERS
 from belated.studies.claims._checks import joined
 from belated.studies.claims.base import ClaimTest, kind
@@ -16,7 +17,6 @@ from belated.studies.claims.estimate import BoundedMean, Proportion, Samples, ra
 from belated.studies.claims.evidence import Evidence
 from belated.studies.claims.verdict import Comparison, Verdict, all_hold
 from belated.studies.study import PolicyName, Study
-from belated.theory.bound import number
 from belated.validation import Count
 
 
@@ -144,7 +144,7 @@ class SameSlope(ClaimTest):
                     ratio(x, y),
                     self.low,
                     self.high,
-                    f"{number(x.mean())} and {number(y.mean())} a round",
+                    f"{quantity(x.mean())} and {quantity(y.mean())} a round",
                 )
             )
         return all_hold(comparisons, risk)
@@ -176,7 +176,7 @@ class Straight(ClaimTest):
                     ratio(at_end - at_half, at_half),
                     self.low,
                     self.high,
-                    f"{number(at_half.mean())} at round {rounds[half]:,}, {number(at_end.mean())} at the end",
+                    f"{quantity(at_half.mean())} at round {rounds[half]:,}, {quantity(at_end.mean())} at the end",
                 )
             )
         return all_hold(comparisons, risk)

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 
 from belated.errors import ConfigurationError
+from belated.formatting import quantity
 from belated.studies.claims._checks import joined
 from belated.studies.claims.base import ClaimTest, kind
 from belated.studies.claims.estimate import mean, ratio
 from belated.studies.claims.evidence import Evidence
 from belated.studies.claims.verdict import Comparison, Verdict, all_hold
 from belated.studies.study import PolicyName, Study
-from belated.theory.bound import number
 from belated.validation import Positive
 
 
@@ -39,7 +39,7 @@ class Below(ClaimTest):
                     joined(evidence.named(cell), f"{self.policy} less {other}"),
                     mean(x - self.factor * y),
                     high=0.0,
-                    note=f"{self.policy} {number(x.mean())}, {self.than} {number(y.mean())}",
+                    note=f"{self.policy} {quantity(x.mean())}, {self.than} {quantity(y.mean())}",
                 )
             )
         return comparisons
@@ -94,7 +94,7 @@ class NoneBelow(ClaimTest):
                         joined(evidence.named(cell), f"{other} less {self.factor:g} x {self.than}"),
                         mean(x - self.factor * y),
                         low=0.0,
-                        note=f"{other} {number(x.mean())}, {self.than} {number(y.mean())}",
+                        note=f"{other} {quantity(x.mean())}, {self.than} {quantity(y.mean())}",
                     )
                 )
         return all_hold(comparisons, risk)
@@ -125,7 +125,7 @@ class Ratio(ClaimTest):
                     ratio(x, y),
                     self.low,
                     self.high,
-                    f"{self.policy} {number(x.mean())}, {self.than} {number(y.mean())}",
+                    f"{self.policy} {quantity(x.mean())}, {self.than} {quantity(y.mean())}",
                 )
             )
         return all_hold(comparisons, risk)

@@ -7,13 +7,13 @@ from itertools import pairwise
 from typing import Any
 
 from belated.errors import ConfigurationError
+from belated.formatting import quantity
 from belated.studies.claims._checks import joined, numbers, several
 from belated.studies.claims.base import ClaimTest, kind
 from belated.studies.claims.estimate import log_slope, mean
 from belated.studies.claims.evidence import Evidence, in_words
 from belated.studies.claims.verdict import Comparison, Finding, Status, Verdict, all_hold, all_of, any_holds, compared
 from belated.studies.study import AxisName, PolicyName, Study
-from belated.theory.bound import number
 from belated.validation import Positive
 
 _MORE = 4.0
@@ -47,7 +47,7 @@ class Peak(ClaimTest):
         inside = [value for value in regrets if self._inside(value)]
         outside = [value for value in regrets if value not in inside]
         top = max(regrets, key=lambda value: float(regrets[value].mean()))
-        note = f"largest at {self.along} {top:g}: {number(regrets[top].mean())}"
+        note = f"largest at {self.along} {top:g}: {quantity(regrets[top].mean())}"
         if top in inside:
             comparisons = [self._apart(top, value, regrets) for value in outside]
             return all_hold(comparisons, risk, note, among=len(inside))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from belated.errors import ConfigurationError
+from belated.formatting import quantity
 from belated.problem import Problem
 from belated.studies.claims._checks import joined, numbers
 from belated.studies.claims.base import ClaimTest, kind
@@ -17,7 +18,6 @@ from belated.studies.claims.evidence import Evidence, in_words
 from belated.studies.claims.verdict import Comparison, Verdict, all_hold, all_hold_of, any_holds
 from belated.studies.study import AxisName, Cell, PolicyName, Study
 from belated.theory import Bound, TableRow, bound_of, table
-from belated.theory.bound import number
 from belated.validation import Positive
 
 
@@ -68,7 +68,7 @@ class Level(ClaimTest):
         place.pop(self.average, None)
         raw = float(evidence.pooled(label, cells).mean())
         return Comparison(
-            joined(in_words(place), label, name), mean(values), self.low, self.high, f"regret {number(raw)}"
+            joined(in_words(place), label, name), mean(values), self.low, self.high, f"regret {quantity(raw)}"
         )
 
     def _scaled(self, evidence: Evidence, label: str, cell: int) -> Samples:
@@ -118,7 +118,7 @@ class Bounded(ClaimTest):
                         joined(evidence.named(cell), f"{label}, regret / bound"),
                         mean(regret / bound.value),
                         high=1.0,
-                        note=f"{number(regret.mean())} against {number(bound.value)} ({bound.source})",
+                        note=f"{quantity(regret.mean())} against {quantity(bound.value)} ({bound.source})",
                     )
                 )
         return all_hold(comparisons, risk)
@@ -153,7 +153,7 @@ class Tabled(ClaimTest):
                     joined(evidence.named(cell), f"{ours} over {theirs}"),
                     Exact(_over(value, earlier)),
                     high=1.0,
-                    note=f"{number(value)} against {number(earlier)}",
+                    note=f"{quantity(value)} against {quantity(earlier)}",
                 )
                 for theirs, earlier in (row.previous or {}).items()
             ]

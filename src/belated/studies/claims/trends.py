@@ -9,13 +9,13 @@ from itertools import pairwise
 import numpy as np
 
 from belated.errors import ConfigurationError
+from belated.formatting import quantity
 from belated.studies.claims._checks import joined, numbers, several
 from belated.studies.claims.base import ClaimTest, kind
 from belated.studies.claims.estimate import mean, ratio
 from belated.studies.claims.evidence import Evidence, in_words
 from belated.studies.claims.verdict import Comparison, Verdict, all_hold
 from belated.studies.study import AxisName, PolicyName, Study
-from belated.theory.bound import number
 from belated.validation import Positive
 
 
@@ -44,7 +44,7 @@ class Rises(ClaimTest):
                     f"{self.policy}: {self.along} {after} over {self.along} {before}",
                     ratio(y, x),
                     low=self.factor,
-                    note=f"{number(x.mean())} to {number(y.mean())}",
+                    note=f"{quantity(x.mean())} to {quantity(y.mean())}",
                 )
             )
         return all_hold(comparisons, risk)
@@ -103,7 +103,7 @@ class Steady(ClaimTest):
                     ratio(y, first),
                     1.0 - self.within,
                     1.0 + self.within,
-                    f"{number(first.mean())} and {number(y.mean())}",
+                    f"{quantity(first.mean())} and {quantity(y.mean())}",
                 )
             )
         return all_hold(comparisons, risk)
@@ -175,7 +175,7 @@ class Increase(ClaimTest):
                     mean((y - x) / ((b - a) * scale)),
                     self.low,
                     self.high,
-                    f"{number(x.mean())} at {self.along} {a:,g}, {number(y.mean())} at {b:,g}",
+                    f"{quantity(x.mean())} at {self.along} {a:,g}, {quantity(y.mean())} at {b:,g}",
                 )
             )
         return all_hold(comparisons, risk)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from belated.formatting import quantity
 from belated.studies.claims import Case, ClaimVerdict, Finding, Status
 from belated.studies.claims.evidence import in_words
-from belated.theory.bound import number
 
 MARKS = {Status.HOLDS: "✓", Status.FAILS: "✗", Status.UNDECIDED: "?"}
 
@@ -26,22 +26,22 @@ def interval(finding: Finding) -> str:
     low, high = finding.interval
     if math.isinf(high - low):
         return "any number"
-    return "" if low == high else f"{number(low)} to {number(high)}"
+    return "" if low == high else f"{quantity(low)} to {quantity(high)}"
 
 
 def allowed(finding: Finding) -> str:
     """The range in which it must lie."""
     low, high = finding.allowed
     if low == -math.inf:
-        return f"below {number(high)}"
-    return f"above {number(low)}" if high == math.inf else f"{number(low)} to {number(high)}"
+        return f"below {quantity(high)}"
+    return f"above {quantity(low)}" if high == math.inf else f"{quantity(low)} to {quantity(high)}"
 
 
 def sentence(finding: Finding) -> str:
     """A finding in a line."""
     between = f" ({interval(finding)})" if interval(finding) else ""
     note = f"; {finding.note}" if finding.note else ""
-    return f"{finding.what}: {number(finding.value)}{between}, must be {allowed(finding)}{note}"
+    return f"{finding.what}: {quantity(finding.value)}{between}, must be {allowed(finding)}{note}"
 
 
 def summary(judgement: ClaimVerdict) -> str:
