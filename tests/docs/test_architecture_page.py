@@ -47,7 +47,7 @@ def test_what_the_page_names_exists() -> None:
     text = PAGE.read_text(encoding="utf-8")
     missing = []
     for path, name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*\.py)(?::(\w+))?`", text):
-        file = ROOT / path if path.startswith("docs/") else SOURCE / path
+        file = ROOT / path if path.startswith(("docs/", "tests/")) else SOURCE / path
         if not file.exists():
             missing.append(path)
         elif name and name not in _defined(file.read_text(encoding="utf-8")):
