@@ -11,7 +11,7 @@ from msgspec import to_builtins
 from tally import Tally
 
 from belated.service.api.experiments import experiment_view
-from belated.service.core.experiment import restore
+from belated.service.core.experiment import decision_state, restore
 from belated.service.core.verify import verify
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
 from belated.service.storage.journal import Journal, StoredExperiment

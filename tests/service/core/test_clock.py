@@ -184,7 +184,7 @@ def test_the_longest_silence_first_and_none_left_out(
     silent: Service, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More are due than are imputed at a time, with equal deadlines and in another order than they were decided."""
-    monkeypatch.setattr(op, "IMPUTED_AT_A_TIME", 2)
+    monkeypatch.setattr(op, "IMPUTE_BATCH", 2)
     for number in range(7):
         silent.decide(f"{number}a", f"{number}b", f"{number}c")
         clock.time += SECOND if number % 3 else -5 * SECOND
@@ -208,14 +208,14 @@ def test_the_true_answer_counts_after_any_jump(silent: Service, clock: Clock) ->
     clock.time -= 9 * HOUR
     _, found, how = silent.do(op.feedback("one", 1.0, None))
     assert (found.reward, how) == (1.0, "late")
-    with pytest.raises(ApiError, match="answered once"):
+    with pytest.raises(ApiError, match="a decision has one reward"):
         silent.do(op.feedback("one", 0.0, None))
     assert len(silent.events()) == 3
 
 
 def test_silence_finds_what_is_behind_many_answers(silent: Service, clock: Clock) -> None:
     """A search that sees only decisions that are answered just now has not seen all."""
-    count = op.IMPUTED_AT_A_TIME
+    count = op.IMPUTE_BATCH
     silent.decide(*(str(number) for number in range(count + 1)))
     clock.time += 2 * HOUR
     answers = [op.feedback(str(number), 1.0, None) for number in range(count)]

@@ -380,7 +380,7 @@ def test_an_arm_that_is_not_there_is_not_written_to(journal: Journal) -> None:
         DAMAGES["an arm that is not there"](journal)
     stored = journal.experiment("e")
     assert stored is not None
-    with pytest.raises(StateError, match="which is none"):
+    with pytest.raises(StateError, match="which does not exist"):
         restore(journal, stored)
 
 

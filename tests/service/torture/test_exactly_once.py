@@ -10,14 +10,15 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from bad_proxy import FAULTS, bad_proxy
-from once import ARMS, anomalies, clients_at_work, miscounts, verified, work_without_ids
+from once import ARMS, anomalies, clients_at_work, miscounts, patience, verified, work_without_ids
 from postgres import fresh
-from serving import Server, serving
+from serving import Server, hosting, serving
 
 CLIENTS = 64
 
@@ -36,9 +37,11 @@ def operations(db: str) -> int:
 # ---- through a bad proxy ----
 
 
+@pytest.mark.slow
 def test_every_operation_is_done_once(db: str, servers: list[Server]) -> None:
     with bad_proxy(*(server.url for server in servers), seed=1, longest=0.6) as proxy:
-        believed = clients_at_work(proxy.url, operations(db), clients=16, seed=1, timeout=0.3, retries=40)
+        timeout = patience(servers[0].url, 0.3)
+        believed = clients_at_work(proxy.url, operations(db), clients=16, seed=1, timeout=timeout, retries=40)
     assert believed.operations >= operations(db)
     assert min(proxy.counts[fault] for fault in FAULTS) >= 5, f"too few faults to say anything: {proxy.counts}"
     assert not believed.given_up
@@ -59,11 +62,23 @@ def test_who_gives_up_knows_what_was_given_up(db: str, servers: list[Server]) ->
     assert anomalies(db, alone), "some of them were done"
 
 
+def test_a_few_operations_are_done_once(tmp_path: Path) -> None:
+    db = str(tmp_path / "bandits.db")
+    with hosting(db) as server, bad_proxy(server.url, seed=1, longest=0.6) as proxy:
+        timeout = patience(server.url, 0.3)
+        believed = clients_at_work(proxy.url, 200, clients=8, seed=1, timeout=timeout, retries=40)
+        assert believed.operations >= 200
+        assert not believed.given_up
+        assert not anomalies(db, believed)
+        assert not miscounts(server.url, believed)
+
+
 def test_the_control_without_ids_doubles(db: str, servers: list[Server]) -> None:
     """The same retries without an id: a lost answer becomes a second decision, and the same look at the journal finds
     it."""
     with bad_proxy(*(server.url for server in servers), seed=1, longest=0.6) as proxy:
-        believed = work_without_ids(proxy.url, 200, clients=8, seed=1, timeout=0.3, retries=40)
+        timeout = patience(servers[0].url, 0.3)
+        believed = work_without_ids(proxy.url, 200, clients=8, seed=1, timeout=timeout, retries=40)
     found = anomalies(db, believed)
     assert len(believed.arms) == 200
     assert len(found) >= 20
@@ -84,7 +99,7 @@ def crowded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         db = fresh(url)
     with ExitStack() as stack:
         count = 1 if request.param == "sqlite" else 2
-        yield [stack.enter_context(serving(db)).url for _ in range(count)]
+        yield [stack.enter_context(hosting(db)).url for _ in range(count)]
     assert verified(db).returncode == 0
 
 
