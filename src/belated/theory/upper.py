@@ -176,7 +176,8 @@ def _phased(problem: Problem, suboptimal: list[int], log_t: float, slope: float,
         *in_arm_order(problem.arms, suboptimal, q, d, {}),
         statement=(
             f"R <= sum of 290 ln T / (q_i gap) + {factor} max d_i(q_i) gap = {quantity(learning)} + "
-            f"{quantity(waiting)} = {quantity(learning + waiting)}, with q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
+            f"{quantity(waiting)} = {quantity(learning + waiting)}, with q_i from {q.min():.4g} to {q.max():.4g} "
+            f"(d up to {d.max():,.0f})"
         ),
     )
 
