@@ -12,40 +12,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-import belated.policies  # noqa: F401  (fills POLICIES)
 from belated.errors import StateError
 from belated.live.learner import Learner
-from belated.policies import pending_ucb
-from belated.policies._base import age_histogram, prefix
+from belated.policies import UCB, IndexPolicy, PendingUCB, Policy, PrefixPolicy, ThompsonSampling, pending_ucb, view
+from belated.policies._base import age_histogram
 from belated.policies._base.entry_points import entry_for
-from belated.policies._base.index import IndexPolicy
 from belated.policies._base.interface import index as index_of
-from belated.policies._base.policy import POLICIES, Policy
-from belated.policies._base.state import view
+from belated.theory.prefix import CELLS
+from support.policies import every_variant
 
-MORE: dict[str, dict[str, Any]] = {
-    "PatientBandits": {"alpha": 1.0, "constant": 0.05},
-    "UCB": {"confidence": 0.05},
-    "OptimisticUCB": {"confidence": 0.05},
-    "SuccessiveElimination": {"confidence": 0.05},
-    "OptimisticPessimisticElimination": {"confidence": 0.05},
-    "PhasedElimination": {"confidence": 0.002},
-    "PrefixUCB": {"confidence": 0.05, "spread": True},
-    "PrefixElimination": {"confidence": 0.05},
-    "PendingUCB": {"confidence": 0.05},
-}
-EACH = sorted(POLICIES)
-INDEXED = [key for key in EACH if issubclass(POLICIES[key], IndexPolicy)]
-BY_FORMULA = [key for key in INDEXED if key != "PendingUCB"]
-"""Those whose index depends on the arm alone. That of Pending-UCB depends on the others' answers and on ages too, and
-is looked at again after a while."""
-CROSSING = {"PrefixUCB", "PrefixElimination"}
-"""Those whose bounds come from different pulls, and may cross where the confidence is small."""
+EVERY = every_variant()
+BY_FORMULA = [
+    policy for policy in every_variant(IndexPolicy) if type(policy).after_feedback is IndexPolicy.after_feedback
+]
+"""Index policies whose index depends only on the arm: not Pending-UCB, which depends on the other arms and on ages too,
+and is refreshed after a while."""
 ARMS = (1, 2, 7, 64, 65, 100)
-
-
-def made(key: str) -> Policy:
-    return POLICIES[key](**MORE.get(key, {}))
 
 
 def _index(policy: Any, state: Any, arm: Any, now: Any) -> Any:
@@ -66,9 +48,9 @@ def by_the_formula(learner: Learner) -> int:
 class Life:
     """A learner with a past that is put right at random: what happened, so far as it still counts."""
 
-    def __init__(self, key: str, arms: int, seed: int, rewards: tuple[float, ...]) -> None:
-        self.learner = Learner(arms, made(key), seed)
-        self.chance = random.Random(f"{key} {arms} {seed}")
+    def __init__(self, policy: Policy, arms: int, seed: int, rewards: tuple[float, ...]) -> None:
+        self.learner = Learner(arms, policy, seed)
+        self.chance = random.Random(f"{policy} {arms} {seed}")
         self.rewards = rewards
         self.pending: list[tuple[int, int, int]] = []
         self.answered: list[tuple[int, int, int, float]] = []
@@ -112,10 +94,10 @@ class Life:
 EXACT = (0.0, 0.25, 0.5, 1.0)
 
 
-@pytest.mark.parametrize("key", BY_FORMULA)
+@pytest.mark.parametrize("policy", BY_FORMULA, ids=repr)
 @pytest.mark.parametrize("arms", ARMS)
-def test_an_index_policy_decides_by_its_formula_whatever_was_put_right(key: str, arms: int) -> None:
-    life = Life(key, arms, 1, EXACT)
+def test_an_index_policy_decides_by_its_formula_whatever_was_put_right(policy: Policy, arms: int) -> None:
+    life = Life(policy, arms, 1, EXACT)
     for step in range(400):
         life.step()
         if step == 200:
@@ -142,10 +124,10 @@ def to_look_changes_nothing(learner: Learner, arm: int) -> bool:
     return learner.to_bytes() == before
 
 
-@pytest.mark.parametrize("key", EACH)
+@pytest.mark.parametrize("policy", EVERY, ids=repr)
 @pytest.mark.parametrize("arms", [2, 7, 70])
-def test_counts_are_those_of_what_still_counts(key: str, arms: int) -> None:
-    life = Life(key, arms, 2, EXACT)
+def test_counts_are_those_of_what_still_counts(policy: Policy, arms: int) -> None:
+    life = Life(policy, arms, 2, EXACT)
     assert life.learner.supports_retraction
     for _ in range(500):
         life.step()
@@ -154,28 +136,30 @@ def test_counts_are_those_of_what_still_counts(key: str, arms: int) -> None:
         assert to_look_changes_nothing(life.learner, arm)
         lower, upper, lower_from, upper_from = life.learner.bounds(arm)
         assert 0.0 <= lower <= 1.0
-        assert lower <= upper or key in CROSSING
+        assert lower <= upper or isinstance(policy, PrefixPolicy)  # bounds of different prefixes may cross
         assert 0.0 <= upper <= 1.0
-        assert (lower_from is None, upper_from is None) == (key not in CROSSING or not life.known()[arm][0],) * 2
+        assert (lower_from is None, upper_from is None) == (
+            not isinstance(policy, PrefixPolicy) or not life.known()[arm][0],
+        ) * 2
 
 
 def lasting(learner: Learner) -> Any:
     """What a policy's own statistics hold of pulls and answers. Pending-UCB never forgets the longest delays and when
     it looks again, and prefix policies keep what cells came to."""
-    if isinstance(learner.policy, prefix.PrefixPolicy):
-        return learner.state.memory[:, : 3 * prefix.CELLS]
-    if not isinstance(learner.policy, pending_ucb.PendingUCB):
+    if isinstance(learner.policy, PrefixPolicy):
+        return learner.state.memory[:, : 3 * CELLS]
+    if not isinstance(learner.policy, PendingUCB):
         return learner.state.memory
     counted = learner.state.memory[:-1, age_histogram.COUNTS : age_histogram.SIZE].ravel()
     shares = learner.state.memory[:-1, pending_ucb.SHARE]
-    together = learner.state.memory[-1, [pending_ucb.SEEN, pending_ucb.SHARES]]
+    together = learner.state.memory[-1, [pending_ucb.ARMS_WITH_FEEDBACK, pending_ucb.SUM_OF_SHARES]]
     return np.concatenate([counted, shares, together])
 
 
-@pytest.mark.parametrize("key", EACH)
-def test_what_is_taken_back_leaves_nothing(key: str) -> None:
+@pytest.mark.parametrize("policy", EVERY, ids=repr)
+def test_what_is_taken_back_leaves_nothing(policy: Policy) -> None:
     """After everything is taken back, counts and bounds are those before the first decision."""
-    life, fresh = Life(key, 5, 3, (0.1, 0.2, 0.3, 0.7, 1.0, 0.0)), Learner(5, made(key), 3)
+    life, fresh = Life(policy, 5, 3, (0.1, 0.2, 0.3, 0.7, 1.0, 0.0)), Learner(5, policy, 3)
     for _ in range(300):
         life.step()
     for pull in life.pending:
@@ -189,12 +173,12 @@ def test_what_is_taken_back_leaves_nothing(key: str) -> None:
     assert [life.learner.bounds(arm) for arm in range(5)] == [fresh.bounds(arm) for arm in range(5)]
 
 
-@pytest.mark.parametrize("key", EACH)
-def test_sums_stay_between_none_and_all(key: str) -> None:
+@pytest.mark.parametrize("policy", EVERY, ids=repr)
+def test_sums_stay_between_none_and_all(policy: Policy) -> None:
     """Rewards that are no whole parts of 2: what was added in one order and taken away in another is off by the last
     bit, and must not leave the range for all that."""
     for seed in range(20):
-        life = Life(key, 3, seed, (0.1, 0.2, 0.3, 0.7, 1.0 / 3.0, 0.0, 1.0))
+        life = Life(policy, 3, seed, (0.1, 0.2, 0.3, 0.7, 1.0 / 3.0, 0.0, 1.0))
         for _ in range(200):
             life.step()
             for (pulls, observed, total), (m, n, s) in zip(life.known(), life.counts(), strict=True):
@@ -204,7 +188,7 @@ def test_sums_stay_between_none_and_all(key: str) -> None:
 
 
 def test_an_answer_that_silence_gave_and_nothing_else_is_replaced() -> None:
-    learner = Learner(1, POLICIES["ThompsonSampling"](successes=1e-100, failures=1e-100), 0)
+    learner = Learner(1, ThompsonSampling(successes=1e-100, failures=1e-100), 0)
     for number in range(3):
         arm, rank = learner.decide()
         learner.observe(arm, 0.1, rank, number)
@@ -216,18 +200,18 @@ def test_an_answer_that_silence_gave_and_nothing_else_is_replaced() -> None:
     assert learner.decide()[0] == 0
 
 
-@pytest.mark.parametrize("key", [key for key in EACH if POLICIES[key].supports_new_arms])
+@pytest.mark.parametrize("policy", [policy for policy in EVERY if policy.supports_new_arms], ids=repr)
 @pytest.mark.parametrize("arms", [1, 3, 64, 70])
-def test_an_added_arm_is_as_one_that_was_there(key: str, arms: int) -> None:
+def test_an_added_arm_is_as_one_that_was_there(policy: Policy, arms: int) -> None:
     """A learner that got an arm later is to the bit one that is told the same counts at the larger size."""
-    life = Life(key, arms, 4, EXACT)
+    life = Life(policy, arms, 4, EXACT)
     for _ in range(200):
         life.step()
     before, kept = life.known(), life.learner.state.memory.copy()
     life.learner.add_arm()
     assert life.learner.arms == arms + 1
     assert life.known() == [*before, [0.0, 0.0, 0.0]]
-    other = Learner(arms + 1, made(key), 4)
+    other = Learner(arms + 1, policy, 4)
     other.decisions = life.learner.decisions
     other.state.memory[:arms], other.state.memory[arms + 1] = kept[:arms], kept[arms]
     for arm, (pulls, observed, total) in enumerate(before):
@@ -235,19 +219,19 @@ def test_an_added_arm_is_as_one_that_was_there(key: str, arms: int) -> None:
         other._correct(arm, -1, 0, int(pulls), observed, total)
     assert [life.learner.decide() for _ in range(50)] == [other.decide() for _ in range(50)]
     assert life.learner.to_bytes() == other.to_bytes()
-    if issubclass(POLICIES[key], IndexPolicy):
+    if isinstance(policy, IndexPolicy):
         assert life.learner.state.pulls[arms] > 0  # it is tried before all others
 
 
-@pytest.mark.parametrize("key", EACH)
+@pytest.mark.parametrize("policy", EVERY, ids=repr)
 @pytest.mark.parametrize("arms", [1, 4, 70])
-def test_saved_and_loaded_it_goes_on_to_the_bit(key: str, arms: int) -> None:
-    life = Life(key, arms, 5, (0.1, 0.2, 0.7))
+def test_saved_and_loaded_it_goes_on_to_the_bit(policy: Policy, arms: int) -> None:
+    life = Life(policy, arms, 5, (0.1, 0.2, 0.7))
     for _ in range(150):
         life.step()
     data = life.learner.to_bytes()
-    other = Life(key, arms, 5, (0.1, 0.2, 0.7))
-    other.learner = Learner(arms + 3, made(key), 5)
+    other = Life(policy, arms, 5, (0.1, 0.2, 0.7))
+    other.learner = Learner(arms + 3, policy, 5)
     other.learner.load(data)
     assert other.learner.to_bytes() == data
     other.chance.setstate(life.chance.getstate())
@@ -259,7 +243,7 @@ def test_saved_and_loaded_it_goes_on_to_the_bit(key: str, arms: int) -> None:
 
 
 def test_what_is_damaged_is_not_loaded() -> None:
-    learner = Learner(3, made("UCB"), 0)
+    learner = Learner(3, UCB(confidence=0.05), 0)
     data = learner.to_bytes()
     for place in range(0, len(data), 7):
         wrong = bytearray(data)
@@ -279,9 +263,9 @@ def test_what_is_damaged_is_not_loaded() -> None:
 def digest() -> str:
     """Of all states on the way of lives with every policy."""
     found = hashlib.sha256()
-    for key in EACH:
+    for policy in EVERY:
         for arms in (3, 66):
-            life = Life(key, arms, 6, (0.1, 0.25, 1.0))
+            life = Life(policy, arms, 6, (0.1, 0.25, 1.0))
             for step in range(60):
                 life.step()
                 if step == 30 and life.learner.supports_new_arms:

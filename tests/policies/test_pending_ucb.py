@@ -292,14 +292,14 @@ def test_a_pull_that_is_taken_back_leaves_the_choices_as_if_it_had_not_been(
         if what == "keep":
             assert other.decide() == (arm, rank)
             reward = data.draw(st.sampled_from([0.0, 0.25, 1.0]))
-            one.answer(arm, reward, rank, number)
-            other.answer(arm, reward, rank, number)
+            one.observe(arm, reward, rank, number)
+            other.observe(arm, reward, rank, number)
             continue
         other.decisions += 1
         if what == "take back":
             one.retract(arm, rank, number)
         else:
-            one.answer(arm, 0.5, rank, number)
+            one.observe(arm, 0.5, rank, number)
             one.retract(arm, rank, number, 0.5)
     assert [one.decide() for _ in range(arms + 3)] == [other.decide() for _ in range(arms + 3)]
 
