@@ -52,5 +52,10 @@ class OptimisticPessimisticElimination(EliminationPolicy, ConfidencePolicy):
     def bound_keys(policy: Any, arm: Arm) -> Any:
         return arm.total, arm.total + (arm.pulls - arm.observed)
 
+    @staticmethod
+    def bounds_at(policy: Any, pulls: Any, lower_key: Any, upper_key: Any) -> Any:
+        m = max(pulls, 1.0)
+        return lower_key / m - radius(policy, m), upper_key / m + radius(policy, m)
+
     def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
         return optimistic_pessimistic(problem, horizon) if self.uses_theory(horizon) else None

@@ -70,25 +70,22 @@ def _extremes(policy: Any, state: State, active: Any, now: Any) -> Any:
 
 
 def _extremes_by_keys(policy: Any, state: State, active: Any, now: Any) -> Any:
-    """``_extremes`` for bounds that are ordered by ``bound_keys`` where all arms have equally many pulls."""
+    """``_extremes`` for bounds in the order of ``bound_keys`` where all arms have equally many pulls."""
     largest = -np.inf
     smallest = np.inf
-    leader = trailer = state.active[0]
-    pulls = state.pulls[leader]
+    pulls = state.pulls[state.active[0]]
     differ = np.int64(0)
     place = np.uint32(0)
     while place < active:
         arm = state.active[place]
         low, high = interface.bound_keys(policy, view(state, arm, now))
-        leader = arm if low > largest else leader
         largest = low if low > largest else largest
-        trailer = arm if high < smallest else trailer
         smallest = high if high < smallest else smallest
         differ |= state.pulls[arm] ^ pulls
         place += ONE
     if differ != 0:  # after corrections
         return _extremes(policy, state, active, now)
-    return interface.lower(policy, view(state, leader, now)), interface.upper(policy, view(state, trailer, now))
+    return interface.bounds_at(policy, float(pulls), largest, smallest)
 
 
 extremes = select_by_field("floor", _extremes, select_by_flag("has_bound_keys", _extremes_by_keys, _extremes))
@@ -168,21 +165,21 @@ class EliminationPolicy(Policy):
     """A policy that sweeps over the active arms and eliminates those whose upper bound is below another's lower bound.
 
     Override :meth:`lower` and :meth:`upper`, and :meth:`phase_done` for phases of several sweeps. The bounds of an arm
-    may depend only on what a pull or feedback of that arm changes. A class that has ``bound_keys`` beside its bounds
-    has sweeps that end faster."""
+    may depend only on what a pull or feedback of that arm changes. With ``bound_keys`` and ``bounds_at`` beside them
+    sweeps end faster."""
 
     supports_retraction = True
     is_phased: ClassVar[bool] = False
     """Derived: whether a phase may have several sweeps, as :meth:`phase_done` is overridden."""
     has_bound_keys: ClassVar[bool] = False
-    """Derived: whether ``bound_keys`` are of the same class as the bounds that they order."""
+    """Derived: whether ``bound_keys`` and ``bounds_at`` are of the same class as the bounds."""
 
     @classmethod
     def _derive_flags(cls) -> None:
         super()._derive_flags()
         cls.is_phased = cls.phase_done is not EliminationPolicy.phase_done
         cls.sweeps = decides_as(cls, EliminationPolicy)
-        names = ("bound_keys", "lower", "upper")
+        names = ("bound_keys", "bounds_at", "lower", "upper")
         owners = {next((base for base in cls.__mro__ if name in vars(base)), None) for name in names}
         cls.has_bound_keys = len(owners) == 1
 

@@ -141,6 +141,11 @@ def bound_keys(policy: Any, arm: Arm) -> Any:
 
 
 @dispatch
+def bounds_at(policy: Any, pulls: Any, lower_key: Any, upper_key: Any) -> Any:
+    """Elimination: (lower, upper) bound of an arm with this number of pulls and these ``bound_keys``."""
+
+
+@dispatch
 def phase_done(policy: Any, arm: Arm, phase: Any) -> Any:
     """Elimination: whether the arm needs no further sweep in this phase (1, 2, ...)."""
 
