@@ -14,6 +14,7 @@ from belated.delays import ByReward, Empirical, Fixed, Geometric, Mixture, Never
 from belated.engine.gpu import kernel, launch, layout
 from belated.policies import (
     UCB,
+    Arm,
     OptimisticPessimisticElimination,
     OptimisticUCB,
     PatientBandits,
@@ -21,13 +22,13 @@ from belated.policies import (
     PhasedElimination,
     PrefixElimination,
     PrefixUCB,
+    State,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
+    policy,
 )
 from belated.policies._base.policy import POLICIES as REGISTERED
-from belated.policies._base.policy import policy
-from belated.policies._base.state import Arm, State
 from belated.rewards import Bernoulli, Beta, Constant
 from belated.rewards import Uniform as UniformReward
 from belated.simulation import result_builder

@@ -26,11 +26,11 @@ from belated.policies import (
     UCB,
     OptimisticUCB,
     PhasedElimination,
+    Policy,
     PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
 )
-from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli
 
 SOURCE = str(Path(jit.__file__).parents[1])

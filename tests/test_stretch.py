@@ -18,9 +18,7 @@ from belated.engine import feedback_boxes
 from belated.engine.packed_feedback import with_delay
 from belated.engine.speculative import LONGEST
 from belated.kernel.packed_bytes import length, write
-from belated.policies import UCB
-from belated.policies._base.policy import POLICIES, policy
-from belated.policies._base.state import Arm
+from belated.policies import POLICIES, UCB, Arm, policy
 from belated.rewards import Bernoulli, Beta
 from same import assert_same_bits
 from strategies import delays_for, examples

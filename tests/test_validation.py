@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from belated.delays import (
 from belated.delays import Uniform as UniformDelay
 from belated.delays._base import DELAYS
 from belated.errors import BelatedError, ConfigurationError, InvalidParameter, UnsupportedSupport
-from belated.policies._base.policy import POLICIES
+from belated.policies import POLICIES
 from belated.rewards import Bernoulli, Beta, Categorical, Uniform
 from belated.rewards._base import REWARDS
 from belated.validation import (

@@ -10,7 +10,7 @@ import http_examples
 import msgspec
 from markdown_tables import table
 
-from belated.policies._base.policy import POLICIES
+from belated.policies import POLICIES
 from belated.service.api import openapi
 from belated.service.api.messages import EventLine
 from belated.service.api.monitoring import NDJSON, PARQUET, PLAIN

@@ -20,7 +20,7 @@ from mkdocs.exceptions import PluginError
 
 from belated import errors
 from belated.delays._base import DELAYS
-from belated.policies._base.policy import POLICIES
+from belated.policies import POLICIES
 from belated.rewards._base import REWARDS
 from belated.studies.claims import TESTS
 from belated.studies.experiments import read

@@ -12,8 +12,7 @@ import pytest
 from belated import Problem, simulate
 from belated.delays import Fixed
 from belated.errors import BelatedError, ConfigurationError, InvalidParameter, UnknownName
-from belated.policies import UCB, PrefixUCB, ThompsonSampling
-from belated.policies._base.policy import POLICIES
+from belated.policies import POLICIES, UCB, PrefixUCB, ThompsonSampling
 from belated.rewards import Bernoulli
 from belated.studies.arena import Scenario, contestants, play
 from belated.studies.arena.contestants import labels_of

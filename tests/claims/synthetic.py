@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from belated import Problem, Result
 from belated.delays import Fixed
-from belated.policies import UCB
-from belated.policies._base.policy import Policy
+from belated.policies import UCB, Policy
 from belated.rewards import Bernoulli
 from belated.simulation.manifest import Manifest
 from belated.studies.claims import Claim, ClaimTest, Evidence

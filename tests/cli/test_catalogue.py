@@ -9,7 +9,7 @@ import pytest
 
 from belated.cli.catalogue import example_toml
 from belated.delays._base import DELAYS
-from belated.policies._base.policy import POLICIES
+from belated.policies import POLICIES
 from belated.rewards._base import REWARDS
 from belated.specs import read_delay, read_policy, read_reward
 from belated.validation import fields_of

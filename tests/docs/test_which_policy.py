@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pages import ROOT
 
-from belated.policies._base.defaults import default_policy
+from belated.policies import default_policy
 from belated.studies.arena import Scenario, Scores, contestants, scenarios
 from belated.studies.arena.contestants import labels_of
 from belated.studies.arena.files import read

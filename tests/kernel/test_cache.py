@@ -30,7 +30,7 @@ def keys():
     from belated.kernel.cache import code_key
     from belated.live.learner import state_key
     from belated.policies._base import entry_points
-    from belated.policies._base.policy import POLICIES
+    from belated.policies import POLICIES
     from belated.simulation.manifest import _package, _policy
     policies = dict(POLICIES.items())
     if OWN:
@@ -125,9 +125,9 @@ OWN_POLICY = '''
 """A policy of a user."""
 import numpy as np
 import settings
-from belated.policies._base.policy import policy
-from belated.policies._base.confidence import ConfidencePolicy
-from belated.policies._base.index import IndexPolicy
+from belated.policies import policy
+from belated.policies import ConfidencePolicy
+from belated.policies import IndexPolicy
 from helper import weight
 from settings import SIGN
 

@@ -26,14 +26,14 @@ from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
     PendingUCB,
+    Policy,
     PrefixElimination,
     PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
+    default_policy,
 )
-from belated.policies._base.defaults import default_policy
-from belated.policies._base.policy import Policy
 from support.bandits import NAMES, played
 from transcript import PLAYERS
 

@@ -16,8 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from belated import Bandit
 from belated.errors import BelatedError, ConflictingFeedback, FeedbackError, StateError
-from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
-from belated.policies._base.policy import Policy
+from belated.policies import UCB, Policy, SuccessiveElimination, ThompsonSampling
 from support.bandits import NAMES, played
 from transcript import PLAYERS
 

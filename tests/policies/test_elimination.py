@@ -12,17 +12,19 @@ from belated import Problem, simulate
 from belated.delays import Fixed, Mixture, PacketLoss, Pareto
 from belated.live.learner import Learner
 from belated.policies import (
+    POLICIES,
+    Arm,
+    ConfidencePolicy,
+    EliminationPolicy,
     OptimisticPessimisticElimination,
     PhasedElimination,
     PrefixElimination,
+    State,
     SuccessiveElimination,
+    policy,
+    radius,
 )
 from belated.policies._base import elimination
-from belated.policies._base.confidence import ConfidencePolicy
-from belated.policies._base.elimination import EliminationPolicy
-from belated.policies._base.interface import radius
-from belated.policies._base.policy import POLICIES, policy
-from belated.policies._base.state import Arm, State
 from belated.rewards import Bernoulli, Beta
 from same import assert_same_bits
 from ways import only_the_wheel, watched

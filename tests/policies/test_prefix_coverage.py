@@ -14,12 +14,9 @@ from belated import Problem
 from belated.engine.environment import Environment, _pull
 from belated.kernel.jit import entry, ignore_overflow, inline
 from belated.kernel.rng import family_generator
-from belated.policies import UCB, PrefixElimination, PrefixUCB
-from belated.policies._base import interface
+from belated.policies import UCB, Policy, PrefixElimination, PrefixUCB, State, interface, radius, view
 from belated.policies._base.entry_points import with_table
-from belated.policies._base.interface import radius
-from belated.policies._base.policy import Policy
-from belated.policies._base.state import State, allocate, reset, view
+from belated.policies._base.state import allocate, reset
 from belated.studies.arena.scenarios import Scenario, scenarios
 
 RUNS = 12

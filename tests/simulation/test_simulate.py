@@ -19,6 +19,7 @@ from belated import Problem, Result, simulate
 from belated.delays import ByReward, Fixed, Geometric, Never, PacketLoss, Pareto
 from belated.errors import BelatedError, InvalidParameter, MissingComponent
 from belated.policies import (
+    POLICIES,
     UCB,
     OptimisticPessimisticElimination,
     PatientBandits,
@@ -26,7 +27,6 @@ from belated.policies import (
     SuccessiveElimination,
     UniformChoice,
 )
-from belated.policies._base.policy import POLICIES
 from belated.rewards import Bernoulli
 from belated.simulation.progress import Progress
 from families import drawn

@@ -15,8 +15,7 @@ import strategies
 from belated import Problem, simulate
 from belated.delays import ByReward, DelayLaw, Empirical, Fixed, Geometric, Never, PacketLoss
 from belated.formatting import quantity
-from belated.policies import PrefixElimination, PrefixUCB
-from belated.policies._base.policy import Policy
+from belated.policies import Policy, PrefixElimination, PrefixUCB
 from belated.rewards import Bernoulli
 from belated.theory import (
     Bound,

@@ -17,10 +17,10 @@ from belated.policies import (
     UCB,
     OptimisticPessimisticElimination,
     PhasedElimination,
+    Policy,
     SuccessiveElimination,
     UniformChoice,
 )
-from belated.policies._base.policy import Policy
 from belated.rewards import Bernoulli, Beta
 from belated.theory import optimistic_pessimistic, phased_elimination, successive_elimination
 from sampling import sample

@@ -31,7 +31,7 @@ from belated.validation import check_integer
 
 if TYPE_CHECKING:
     from belated.live.bandit import Bandit
-    from belated.policies._base.policy import Policy
+    from belated.policies import Policy
 
 BATCH = 1_000
 """Decisions or feedback in one request."""

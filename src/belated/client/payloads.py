@@ -85,7 +85,7 @@ def policy_payload(policy: Any) -> Data:
     """A policy as plain data."""
     if isinstance(policy, Mapping):
         return dict(policy)
-    from belated.policies._base.policy import Policy
+    from belated.policies import Policy
     from belated.specs import policy_spec
 
     if not isinstance(policy, Policy):

@@ -14,7 +14,7 @@ from belated.live.types import ArmSummary, Decision
 
 if TYPE_CHECKING:
     from belated.live.bandit import Bandit
-    from belated.policies._base.policy import Policy
+    from belated.policies import Policy
 
 T = TypeVar("T")
 

@@ -28,8 +28,7 @@ from belated.live.types import (
     check_same_reward,
     feedback_pairs,
 )
-from belated.policies._base.defaults import default_policy
-from belated.policies._base.policy import Policy
+from belated.policies import Policy, default_policy
 from belated.specs import policy_spec, read_policy
 from belated.validation import check_integer, is_integer
 

@@ -15,9 +15,10 @@ from belated.errors import IncompatibleState, InvalidParameter, StateError
 from belated.kernel.jit import JIT, ignore_overflow
 from belated.kernel.rng import check_seed, seed_words
 from belated.live.types import ArmSummary
+from belated.policies import Policy, State
 from belated.policies._base import entry_points
-from belated.policies._base.policy import Policy, check_registered, encode_policy
-from belated.policies._base.state import State, allocate
+from belated.policies._base.policy import check_registered, encode_policy
+from belated.policies._base.state import allocate
 
 _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
 

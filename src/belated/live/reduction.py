@@ -10,7 +10,7 @@ import numpy as np
 from belated.errors import InvalidParameter
 from belated.kernel.rng import check_seed
 from belated.live.bandit import Bandit
-from belated.policies._base.policy import Policy
+from belated.policies import Policy
 from belated.problem import Problem
 from belated.theory.bound import check_horizon, check_problem
 from belated.validation import Domain, check_number

@@ -19,8 +19,8 @@ from belated.engine.runner import WAYS
 from belated.errors import NotReproducible, StateError
 from belated.formatting import unique_labels
 from belated.kernel.cache import modules_digest
+from belated.policies import Policy
 from belated.policies._base.entry_points import policy_key
-from belated.policies._base.policy import Policy
 from belated.problem import Family, Problem
 from belated.specs import DeclaredFamily, policy_spec, problem_spec, read_policy, read_problem
 

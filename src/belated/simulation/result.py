@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from belated.policies._base.policy import Policy
+    from belated.policies import Policy
 
 _ARRAYS = ("rounds", "mean", "stderr", "curves", "final", "pulls", "observed", "in_flight", "lost", "eliminated_at")
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from belated.engine.run import Outcome
 from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
-from belated.policies._base.policy import Policy
+from belated.policies import Policy
 from belated.problem import Family, Problem
 from belated.simulation.manifest import Manifest, labels_of
 from belated.simulation.result import Result

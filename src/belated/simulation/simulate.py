@@ -18,7 +18,8 @@ from belated.engine.run import Outcome
 from belated.engine.runner import Chunk, Plan, run_chunk
 from belated.errors import Interrupted, InvalidParameter
 from belated.kernel.rng import check_seed, family_generator
-from belated.policies._base.policy import Policy, check_registered
+from belated.policies import Policy
+from belated.policies._base.policy import check_registered
 from belated.problem import Family, Problem
 from belated.simulation.progress import Progress, progress_reporter
 from belated.simulation.result import Result

@@ -12,7 +12,7 @@ import belated.policies  # noqa: F401  (registers them)
 from belated.delays import ByReward
 from belated.delays._base import DELAYS, DelayLaw
 from belated.errors import BelatedError, ConfigurationError, InvalidParameter
-from belated.policies._base.policy import POLICIES, Policy
+from belated.policies import POLICIES, Policy
 from belated.registry import Registry
 from belated.rewards._base import REWARDS, RewardLaw
 from belated.specs.tables import fmt, integer, mapping, reject_unknown, suggest

@@ -11,7 +11,7 @@ import numpy as np
 from belated.delays import ByReward, FromScipy, Mixture
 from belated.delays._base import DELAYS, DelayLaw
 from belated.errors import NotReproducible
-from belated.policies._base.policy import POLICIES, Policy
+from belated.policies import POLICIES, Policy
 from belated.problem import Family, Problem
 from belated.rewards._base import REWARDS, RewardLaw
 from belated.specs.families import DeclaredFamily

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from belated.errors import ConfigurationError
-from belated.policies._base.defaults import default_policies
-from belated.policies._base.policy import Policy
+from belated.policies import Policy, default_policies
 from belated.problem import Family, Problem
 from belated.specs import read_policy, read_problem
 from belated.specs.paths import set_path, sweep_section, values_of

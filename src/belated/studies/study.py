@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from belated.errors import ConfigurationError
 from belated.kernel.rng import family_generator
-from belated.policies._base.policy import Policy
+from belated.policies import Policy
 from belated.problem import Family, Problem
 from belated.specs.tables import suggest
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.errors import InvalidParameter, SweepInterrupted
-from belated.policies._base.policy import Policy
+from belated.policies import Policy
 from belated.problem import Family, Problem
 from belated.simulation.progress import Progress, progress_reporter
 from belated.simulation.result import Result

@@ -11,9 +11,8 @@ import httpx2
 from problems import for_each
 
 from belated.live.learner import Learner
-from belated.policies._base.defaults import CONFIDENCE, DEFAULT_POLICY, default_policy
-from belated.policies._base.policy import POLICIES
-from belated.policies._base.prefix import PrefixPolicy
+from belated.policies import POLICIES, PrefixPolicy, default_policy
+from belated.policies._base.defaults import CONFIDENCE, DEFAULT_POLICY
 from belated.service.core.spec import make_policy
 from belated.validation import fields_of
 

@@ -17,8 +17,7 @@ from belated import Bandit, Client
 from belated.client import payloads
 from belated.client.payloads import history_payloads
 from belated.errors import ApiError, ConflictingFeedback, StateError, UnknownDecision
-from belated.policies import UCB, ThompsonSampling
-from belated.policies._base.policy import Policy
+from belated.policies import UCB, Policy, ThompsonSampling
 from transcript import PLAYERS
 
 ARMS = ["red", "green", "blue"]

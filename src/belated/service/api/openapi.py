@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from belated._version import __version__
-from belated.policies._base.policy import POLICIES
+from belated.policies import POLICIES
 from belated.service.api import messages, monitoring
 from belated.service.api.responses import PROBLEM_MEDIA
 from belated.service.api.route import Route

@@ -12,8 +12,7 @@ from belated.errors import ApiError, BelatedError
 from belated.kernel.rng import check_seed
 from belated.live.learner import Learner, supports_retraction
 from belated.live.types import check_arm_names
-from belated.policies._base.defaults import default_policy
-from belated.policies._base.policy import POLICIES, Policy
+from belated.policies import POLICIES, Policy, default_policy
 from belated.service import problems
 from belated.validation import fields_of
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from belated.errors import ArenaInterrupted, InvalidParameter
 from belated.kernel.rng import check_seed
-from belated.policies._base.policy import Policy
+from belated.policies import Policy
 from belated.simulation.progress import Progress
 from belated.simulation.simulate import check_device, simulate
 from belated.studies.arena.contestants import labels_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
-from belated.policies._base.elimination import EliminationPolicy
+from belated.policies import EliminationPolicy
 from belated.studies.claims._checks import joined
 from belated.studies.claims.base import ClaimTest, kind
 from belated.studies.claims.estimate import BoundedMean, Proportion, Samples

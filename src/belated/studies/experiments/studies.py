@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from belated.errors import ConfigurationError
-from belated.policies._base.policy import Policy
+from belated.policies import Policy
 from belated.simulation.manifest import labels_of
 from belated.specs import read_policy, read_problem
 from belated.specs.paths import set_path, steps_of, values_of
