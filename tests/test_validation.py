@@ -89,9 +89,7 @@ def test_values_outside_the_domain() -> None:
     for cls, valid in VALID.items():
         for parameter in fields_of(cls):
             for value in outside(parameter.domain) if parameter.domain is not None else []:
-                message = refusal(
-                    lambda name=parameter.name, cls=cls, valid=valid, value=value: cls(**{**valid, name: value})
-                )
+                message = refusal(partial(cls, **{**valid, parameter.name: value}))
                 plain = value.item() if isinstance(value, np.generic) else value
                 named = cls.__name__ in message and parameter.name in message
                 shown = repr(value) in message or repr(plain) in message
