@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
