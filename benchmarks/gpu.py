@@ -26,7 +26,7 @@ from belated.engine.runner import Chunk, Plan
 from belated.studies.arena import contestants, play
 from belated.studies.arena import scenarios as arena_rows
 from belated.studies.experiments import PAPER, load
-from belated.studies.report import Report, summed
+from belated.studies.report import Report, summarize
 from belated.studies.reproduce import reproduce
 from task import HERE, TASK
 
@@ -86,7 +86,7 @@ def paper(folder: Path) -> float:
     def work() -> None:
         with Report(folder) as report:
             outcomes = reproduce(map(load, PAPER), out=folder, device="cuda", fresh=True, done=report.add)
-            report.finish(summed(outcomes, 0, 1.0, 0.0, False), outcomes)
+            report.finish(summarize(outcomes, 0, 1.0, 0.0, False), outcomes)
 
     return best(work, repeats=2)
 

@@ -23,7 +23,7 @@ from belated.delays._base import DELAYS
 from belated.policies import POLICIES
 from belated.rewards._base import REWARDS
 from belated.studies.claims import TESTS
-from belated.studies.experiments import read
+from belated.studies.experiments import reader
 from belated.studies.figures import ROWS
 from belated.validation import fields_of
 
@@ -123,7 +123,7 @@ def _written(field: Any) -> str:
 
 def form_page() -> str:
     """Return the format of an experiment file, from its reader's docstring."""
-    drawing = (read.__doc__ or "").partition("::\n")[2]
+    drawing = (reader.__doc__ or "").partition("::\n")[2]
     return "```text\n" + inspect.cleandoc("\n" + drawing).strip("\n") + "\n```"
 
 

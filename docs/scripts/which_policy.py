@@ -173,9 +173,9 @@ def which_policy_page(scores: Scores) -> str:
             *(line for case in CASES for line in _case(scores, case)),
             "## The arena",
             "",
-            f"{len(scores.rows)} scenarios, {len(scores.labels)} policies, {int(scores.runs.min()):,} to "
+            f"{len(scores.scenarios)} scenarios, {len(scores.labels)} policies, {int(scores.runs.min()):,} to "
             f"{int(scores.runs.max()):,} runs of each; the standard error of a ratio is at most "
-            f"{100 * scores.known:.0f} % of it. Measured by `make arena`. `belated arena --list` gives the reason for "
+            f"{100 * scores.max_rel_error:.0f} % of it. Measured by `make arena`. `belated arena --list` gives the reason for "
             "each scenario, and `belated arena --policy package.module:MyPolicy` includes your own policy.",
             "",
             "The held-out scenarios were first played after all policies had been designed. One rule was fixed later: "
@@ -198,7 +198,7 @@ def _case(scores: Scores, case: Case) -> list[str]:
         "",
         f"**`{case.code}.** {case.why}",
         "",
-        *(line for words, rows in case.tables for line in [*_figures(scores.among(rows), case.policy, words), ""]),
+        *(line for words, rows in case.tables for line in [*_figures(scores.select(rows), case.policy, words), ""]),
         f"*Risk.* {_risk(scores, case)}",
         "",
     ]
@@ -213,14 +213,14 @@ def _risk(scores: Scores, case: Case) -> str:
 
 
 def _figures(part: Scores, chosen: str, words: str) -> list[str]:
-    seen, held = part.among(lambda row: not row.held), part.among(lambda row: row.held)
+    seen, held = part.select(lambda row: not row.held_out), part.select(lambda row: row.held_out)
     lines = []
     for label in SHOWN:
         name, ratio = part.worst(label)
         cells = [f"**{label}**" if label == chosen else label, f"{part.geometric_mean(label):.2f}"]
-        cells += [f"{rows.geometric_mean(label):.2f}" if rows.rows else "" for rows in (seen, held)]
+        cells += [f"{rows.geometric_mean(label):.2f}" if rows.scenarios else "" for rows in (seen, held)]
         lines.append([*cells, f"{ratio:.2f} ({name})"])
-    count, other = len(seen.rows), len(held.rows)
+    count, other = len(seen.scenarios), len(held.scenarios)
     number = f"{count + other} scenarios"
     header = [words, f"mean of {number}", f"development ({count})", f"held out ({other})", "worst scenario"]
     return [table(header, lines)]
@@ -236,14 +236,14 @@ def _targets(scores: Scores) -> list[str]:
     lines, misses = [], []
     above_target: dict[str, str] = {}
     for label, (words, wanted) in kinds.items():
-        part = scores.among(wanted)
+        part = scores.select(wanted)
         high = part.above(label, WORST)
-        held = part.among(lambda row: row.held).geometric_mean(label)
+        held = part.select(lambda row: row.held_out).geometric_mean(label)
         lines.append(
-            [label, words, f"{part.geometric_mean(label):.2f}", f"{held:.2f}", f"{len(high)} of {len(part.rows)}"]
+            [label, words, f"{part.geometric_mean(label):.2f}", f"{held:.2f}", f"{len(high)} of {len(part.scenarios)}"]
         )
         column = part.labels.index(label)
-        ratios = {row.name: float(ratio) for row, ratio in zip(part.rows, part.ratio[:, column], strict=True)}
+        ratios = {row.name: float(ratio) for row, ratio in zip(part.scenarios, part.ratio[:, column], strict=True)}
         above_target[label] = ", ".join(f"{name} {ratios[name]:.2f}" for name in high)
         if label != PREFIX:
             misses += [(REASONS.get(name, UNEXPLAINED), label, name, ratios[name]) for name in high]
@@ -260,9 +260,8 @@ def _targets(scores: Scores) -> list[str]:
         "The scenarios above the limit for the other two, and what it would take to improve them:",
         "",
     ]
-    costs = {
-        row.name: float(of) for row, of in zip(scores.rows, scores.ratio[:, scores.labels.index(PREFIX)], strict=True)
-    }
+    column = scores.ratio[:, scores.labels.index(PREFIX)]
+    costs = {scenario.name: float(of) for scenario, of in zip(scores.scenarios, column, strict=True)}
     for reason in dict.fromkeys(reason for reason, *_ in misses):
         found += [reason.format(**costs), ""]
         for label in kinds:
@@ -271,7 +270,7 @@ def _targets(scores: Scores) -> list[str]:
                 found.append(f"- {label}: {', '.join(rows)}")
         found.append("")
     ours, theirs = (
-        float(scores.among(lambda row: row.name == "bias-5000").regret[0, scores.labels.index(label)])
+        float(scores.select(lambda row: row.name == "bias-5000").regret[0, scores.labels.index(label)])
         for label in (ELIMINATION, "OPSE")
     )
     found += [

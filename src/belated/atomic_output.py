@@ -5,11 +5,32 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from belated.errors import ConfigurationError
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder for output, if it is not there."""
+    with _naming_out(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def _naming_out(folder: Path) -> Iterator[None]:
+    """Turn an error of the file system into one that says what to give as ``out``."""
+    try:
+        yield
+    except FileExistsError:
+        raise ConfigurationError(f"out is {str(folder)!r}, which is a file; give a folder.") from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"out is {str(folder)!r}, which cannot be written: {error.strerror}. Give another folder."
+        ) from None
 
 
 class StagedOutput:
@@ -21,15 +42,9 @@ class StagedOutput:
         self._created = not folder.exists()
 
     def __enter__(self) -> Self:
-        try:
+        with _naming_out(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._staging = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=self.folder))
-        except FileExistsError:
-            raise ConfigurationError(f"out is {str(self.folder)!r}, which is a file; give a folder.") from None
-        except OSError as error:
-            raise ConfigurationError(
-                f"out is {str(self.folder)!r}, which cannot be written: {error.strerror}. Give another folder."
-            ) from None
         return self
 
     def path(self, name: str) -> Path:

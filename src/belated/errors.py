@@ -14,7 +14,6 @@
     |-- StateError (also ValueError)         a saved bandit or result cannot be restored
     |   `-- IncompatibleState                it was saved by other code
     |-- NotReproducible                      a result cannot be rerun from its manifest
-    |-- FigureNotSaved (also OSError)        the process that saves a report's figures ended early
     |-- ApiError                             the service refused a request; ``.status`` and ``.kind`` say why
     |-- ServiceUnavailable (also ConnectionError) the service did not respond after all retries; ``.id`` to try again
     |-- StorageError (also OSError)          a database cannot be opened, read or written
@@ -82,10 +81,6 @@ class IncompatibleState(StateError):
 
 class NotReproducible(BelatedError):
     """A result cannot be rerun from its manifest."""
-
-
-class FigureNotSaved(BelatedError, OSError):
-    """The process that saves figures ended early."""
 
 
 class ApiError(BelatedError):

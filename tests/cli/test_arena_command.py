@@ -18,7 +18,7 @@ from belated.studies.arena import scenarios as find
 from belated.studies.arena.files import read, to_dict
 from terminal import Watched
 
-MODULE: Any = sys.modules["belated.studies.arena.play"]
+MODULE: Any = sys.modules["belated.studies.runner"]
 FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
 ROWS = "fixed-0,fixed-50,bias-1000,one-never,conversions-without-deadline"
 OWN = """\
@@ -79,12 +79,12 @@ def test_both_tables_are_those_of_the_scores(call: Callable[..., Any], monkeypat
     text = call("arena", "--rows", ROWS, "--policies", "UCB,SE,PrefixUCB,Thompson", "--runs", 3).stdout
     scores = made()
     ranked = scores.ranked()
-    for row, ratios in zip(scores.rows, scores.ratio, strict=True):
+    for row, ratios in zip(scores.scenarios, scores.ratio, strict=True):
         line = next(line for line in text.splitlines() if line.startswith(f"  {row.name} "))
         expected = [float(ratios[scores.labels.index(label)]) for label in ranked]
         assert [float(cell) for cell in line.split()[1:]] == pytest.approx(expected, abs=0.0501, rel=0.005)
-    held = scores.among(lambda row: row.held)
-    assert (len(held.rows), len(scores.rows)) == (1, 5)
+    held = scores.select(lambda row: row.held_out)
+    assert (len(held.scenarios), len(scores.scenarios)) == (1, 5)
     found = rankings(text)
     assert list(found) == ranked
     for label, cells in found.items():
@@ -125,8 +125,8 @@ def test_names_come_with_commas_or_one_by_one(call: Callable[..., Any]) -> None:
     ):
         assert call("arena", *given, "--runs", 2, "--quiet").output == ""
         scores = made()
-        assert [row.name for row in scores.rows][:3] == ["fixed-0", "one-very-late", "one-never"]
-        assert [row.name for row in scores.rows] == [row.name for row in find(["fixed-0", "one-*"])]
+        assert [row.name for row in scores.scenarios][:3] == ["fixed-0", "one-very-late", "one-never"]
+        assert [row.name for row in scores.scenarios] == [row.name for row in find(["fixed-0", "one-*"])]
         assert scores.labels == ("UCB", "Thompson")
 
 
@@ -138,7 +138,7 @@ def test_the_list_tells_every_row_with_its_reason_and_plays_nothing(call: Callab
         assert f"\n{kind}\n" in result.stdout
     words = " ".join(result.stdout.split())
     for row in find():
-        assert f"{row.name} {row.reason}{' (held out)' if row.held else ''}" in words
+        assert f"{row.name} {row.reason}{' (held out)' if row.held_out else ''}" in words
     assert not Path("out").exists()
     some = call("arena", "--list", "--rows", "pareto-*").stdout
     assert ("pareto-1" in some, "fixed-0" in some, "\nlost\n" in some) == (True, False, False)
@@ -263,8 +263,8 @@ def test_an_interruption_writes_the_finished_rows(call: Callable[..., Any], monk
     monkeypatch.setattr(MODULE, "simulate", stop_in("fixed-200"))
     result = call("arena", "--rows", "fixed-*", "--policies", "UCB,SE", "--runs", 2)
     assert result.exit_code == 130
-    assert re.search(r"interrupted after 2 of \d+ rows\. They are in out/arena\.", result.stderr)
-    assert [row.name for row in made().rows] == ["fixed-0", "fixed-50"]
+    assert re.search(r"interrupted after 2 of \d+ scenarios\. They are in out/arena\.", result.stderr)
+    assert [row.name for row in made().scenarios] == ["fixed-0", "fixed-50"]
     assert set(pandas.read_csv("out/arena/ratios.csv")["row"]) == {"fixed-0", "fixed-50"}
     assert list(rankings(result.stdout)) == made().ranked()
 
@@ -275,7 +275,7 @@ def test_an_interruption_before_the_first_row_leaves_nothing(
     monkeypatch.setattr(MODULE, "simulate", stop_in("fixed-0"))
     result = call("arena", "--rows", "fixed-*", "--policies", "UCB,SE", "--runs", 2)
     assert (result.exit_code, result.stdout) == (130, "")
-    assert re.fullmatch(r"interrupted after 0 of \d+ rows\.\n", result.stderr)
+    assert re.fullmatch(r"interrupted after 0 of \d+ scenarios\.\n", result.stderr)
     assert not Path("out/arena").exists()
 
 
@@ -286,9 +286,9 @@ def test_ctrl_c_on_a_terminal_keeps_the_finished_rows(environment: dict[str, str
     status, output = watched.interrupt(2)
     assert status == 130, watched.seen
     assert "Traceback" not in watched.seen
-    found = re.search(r"interrupted after (\d+) of \d+ rows\. They are in out/arena\.", watched.seen)
+    found = re.search(r"interrupted after (\d+) of \d+ scenarios\. They are in out/arena\.", watched.seen)
     assert found is not None, watched.seen
     scores = made()
-    assert len(scores.rows) == int(found[1]) >= 2
-    assert scores.runs.tolist() == [400] * len(scores.rows)
+    assert len(scores.scenarios) == int(found[1]) >= 2
+    assert scores.runs.tolist() == [400] * len(scores.scenarios)
     assert "wrote out/arena: " in output

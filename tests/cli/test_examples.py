@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from belated.studies.config import read_experiment
+from belated.studies.config import read_simulation
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 
@@ -26,5 +26,5 @@ def test_an_example_can_be_played_and_says_how(call: Callable[..., Any], path: P
     assert result.exit_code == 0, result.stderr
     assert f"wrote out/{path.stem}: " in result.stdout
     assert sorted(Path("out").iterdir()) == [Path("out") / path.stem]
-    experiment = read_experiment(path)
+    experiment = read_simulation(path)
     assert all(policy.label in result.stdout for policy in experiment.policies)

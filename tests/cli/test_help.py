@@ -11,7 +11,7 @@ import pytest
 
 from belated import __version__
 from belated.cli import help_text
-from belated.studies.config import KEYS, read_experiment, read_sweep
+from belated.studies.config import KEYS, read_simulation, read_sweep
 
 COMMANDS = ("policies", "laws", "simulate", "sweep", "plot")
 
@@ -77,15 +77,15 @@ def test_the_other_ways_to_write_a_problem_can_be_read(tmp_path: Path) -> None:
     for rewards in (gapped, "rewards = [{law = 'Bernoulli', mean = 0.5}]"):
         path = tmp_path / "one.toml"
         path.write_text("\n".join(["horizon = 100", "[problem]", rewards, *delays, rest]))
-        read_experiment(path)
+        read_simulation(path)
     path.write_text("\n".join(["horizon = 100", "[problem]", alike, 'delays = {law = "Never"}', rest]))
-    assert read_experiment(path).problem.arms == 10  # type: ignore[union-attr]
+    assert read_simulation(path).problem.arms == 10  # type: ignore[union-attr]
     (tmp_path / "my_module.py").write_text(
         "from belated import Problem\nfrom belated.delays import Fixed\nfrom belated.rewards import Bernoulli\n\n"
         "def function(rng):\n    return Problem([Bernoulli(rng.uniform())], Fixed(3))\n"
     )
     path.write_text("\n".join(["horizon = 100", "[problem]", family, rest]))
-    assert callable(read_experiment(path).problem)
+    assert callable(read_simulation(path).problem)
 
 
 @pytest.mark.parametrize(("key", "values"), help_text.SWEPT_KEYS)

@@ -18,7 +18,7 @@ from belated.delays import Fixed
 from belated.errors import Interrupted
 from belated.policies import UCB, SuccessiveElimination
 from belated.rewards import Bernoulli
-from belated.studies.config import read_experiment
+from belated.studies.config import read_simulation
 
 FILES = ["regret.csv", "regret.png", "regret.svg", "result.npz"]
 
@@ -98,7 +98,7 @@ def test_the_best_arm_of_a_family_is_that_of_each_run(call: Callable[..., Any], 
         for run in range(30):
             from belated.kernel.rng import family_generator
 
-            problem = read_experiment(small).problem(family_generator(0, run))  # type: ignore[operator]
+            problem = read_simulation(small).problem(family_generator(0, run))  # type: ignore[operator]
             worse += result.final[place, run] / problem.gaps.max()
         assert pulls - best == pytest.approx(worse)
 

@@ -153,7 +153,7 @@ def test_an_interruption_keeps_the_finished_values(
             raise Interrupted("interrupted before a run was finished.", None)
         return simulate(*arguments, **options)
 
-    monkeypatch.setattr(importlib.import_module("belated.studies.sweep"), "simulate", some)
+    monkeypatch.setattr(importlib.import_module("belated.studies.runner"), "simulate", some)
     result = call("sweep", swept)
     assert result.exit_code == 130
     assert f"interrupted after {finished} of 3 values" in result.stderr

@@ -49,7 +49,7 @@ def test_the_page_is_made_from_the_scores(script: ModuleType) -> None:
 
 def test_the_scores_are_of_the_rows_and_the_policies_that_there_are() -> None:
     scores = read(FILE)
-    assert [asdict(row) for row in scores.rows] == [asdict(row) for row in scenarios()], "run make arena"
+    assert [asdict(row) for row in scores.scenarios] == [asdict(row) for row in scenarios()], "run make arena"
     assert scores.labels == labels_of(contestants()), "run make arena"
     assert float((scores.error / scores.ratio).max()) <= PRECISION
 
@@ -81,7 +81,7 @@ def tables(page: str, title: str) -> list[dict[str, list[str]]]:
 
 def test_every_case_has_the_figures_of_its_rows(script: ModuleType) -> None:
     def ratio(row: Scenario, label: str) -> float:
-        return (2.0 if row.held else 8.0) if label == "UCB" else OTHERS
+        return (2.0 if row.held_out else 8.0) if label == "UCB" else OTHERS
 
     scores = scores_with(ratio)
     page = script.which_policy_page(scores)
@@ -90,12 +90,12 @@ def test_every_case_has_the_figures_of_its_rows(script: ModuleType) -> None:
         shown = tables(page, case.title)
         assert len(shown) == len(case.tables)
         for table, (_, wanted) in zip(shown, case.tables, strict=True):
-            part = [row for row in scores.rows if wanted(row)]
-            held = sum(row.held for row in part)
+            part = [row for row in scores.scenarios if wanted(row)]
+            held = sum(row.held_out for row in part)
             assert list(table) == list(script.SHOWN)
             assert case.policy in table
             mean = 2.0 ** (held / len(part)) * 8.0 ** (1.0 - held / len(part))
-            worst = next(row.name for row in part if not row.held)
+            worst = next(row.name for row in part if not row.held_out)
             assert table["UCB"] == [f"{mean:.2f}", "8.00", "2.00" if held else "", f"8.00 ({worst})"]
             assert table["OPSE"][0] == "3.00"
         assert case.why in page
@@ -111,8 +111,8 @@ def test_every_row_belongs_to_a_case(script: ModuleType) -> None:
 def test_every_row_that_misses_a_target_was_examined_and_no_other(script: ModuleType) -> None:
     assert script.UNEXPLAINED not in PAGE.read_text(encoding="utf-8")
     scores = read(FILE)
-    spread = scores.among(lambda row: not row.loses).above(script.SPREAD, script.WORST)
-    pending = scores.among(lambda row: not row.depends).above(script.PENDING, script.WORST)
+    spread = scores.select(lambda row: not row.loses).above(script.SPREAD, script.WORST)
+    pending = scores.select(lambda row: not row.depends).above(script.PENDING, script.WORST)
     assert set(script.REASONS) == {*spread, *pending}
 
 

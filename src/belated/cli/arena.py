@@ -59,7 +59,7 @@ def command(
             return
         from belated.atomic_output import StagedOutput
         from belated.errors import ArenaInterrupted
-        from belated.specs.toml import find_modules_beside
+        from belated.specs.tables import find_modules_beside
         from belated.studies.arena import contestants, play
         from belated.studies.arena.files import write
 
@@ -80,7 +80,7 @@ def command(
                         watch=None
                         if bar is None
                         else lambda step: bar.show(
-                            step.progress, f"{step.finished + 1}/{step.rows} {step.row}, {step.runs:,} runs"
+                            step.progress, f"{step.finished + 1}/{len(chosen)} {step.study}, {step.runs:,} runs"
                         ),
                     )
             except ArenaInterrupted as error:
@@ -141,6 +141,6 @@ def _list(scenarios: list[Scenario]) -> None:
         table.add_column(overflow="fold")
         for scenario in scenarios:
             if scenario.kind == kind:
-                held_out = (" (held out)", "dim") if scenario.held else ""
+                held_out = (" (held out)", "dim") if scenario.held_out else ""
                 table.add_row(Text(scenario.name, style="bold"), Text.assemble(scenario.reason, held_out))
         screen.print(table)

@@ -26,7 +26,7 @@ def _shaded(value: float) -> Text:
 
 def ratio_table(scores: Scores, width: int) -> Table | None:
     """One line per scenario, one column per policy; None if the terminal is too narrow."""
-    room = (width - max(len(row.name) for row in scores.rows) - 3) // len(scores.labels)
+    room = (width - max(len(row.name) for row in scores.scenarios) - 3) // len(scores.labels)
     if room < _COLUMN_WIDTH:
         return None
     table = plain_table()
@@ -38,7 +38,7 @@ def ratio_table(scores: Scores, width: int) -> Table | None:
     for kind in scores.kinds:
         part = scores.of_kind(kind)
         table.add_row(Text(kind, style="bold"))
-        for row, values in zip(part.rows, part.ratio, strict=True):
+        for row, values in zip(part.scenarios, part.ratio, strict=True):
             table.add_row(Text(f"  {row.name}"), *(_shaded(float(values[column])) for column in order))
     return table
 
@@ -57,8 +57,8 @@ def ranking_table(scores: Scores, width: int) -> Table:
     several = len(scores.kinds) > 1
     for kind in scores.kinds if several else []:
         table.add_column(_two_lines(kind) if width < _WIDE else kind, justify="right", no_wrap=True)
-    held_out = scores.among(lambda row: row.held)
-    separate = 0 < len(held_out.rows) < len(scores.rows)
+    held_out = scores.select(lambda scenario: scenario.held_out)
+    separate = 0 < len(held_out.scenarios) < len(scores.scenarios)
     if separate:
         table.add_column("held\nout", justify="right", no_wrap=True)
     table.add_column(f"above\n{HIGH:g}", justify="right", no_wrap=True)

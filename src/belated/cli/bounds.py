@@ -23,9 +23,9 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
         from belated.formatting import quantity
         from belated.kernel.rng import family_generator
         from belated.problem import Problem
-        from belated.studies.config import read_experiment
+        from belated.studies.config import read_simulation
 
-        experiment = read_experiment(file, **overrides(None, seed, horizon, None))
+        experiment = read_simulation(file, **overrides(None, seed, horizon, None))
         screen = console()
         problem = experiment.problem
         rounds = experiment.horizon

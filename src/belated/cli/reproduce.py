@@ -46,16 +46,17 @@ def command(
 ) -> None:
     """Run the paper's experiments and test its claims."""
     with error_messages():
-        from belated.studies.experiments import chosen
+        from belated.studies.experiments import select
 
         if listed:
-            _list(chosen(names or ["all"]))
+            _list(select(names or ["all"]))
             return
-        experiments = chosen(names or [])
+        experiments = select(names or [])
         from belated.errors import ReproductionInterrupted
-        from belated.studies.report import Report, summed
+        from belated.studies.report import Report, summarize
         from belated.studies.report.phrasing import tally
-        from belated.studies.reproduce import ReproductionStep, reproduce
+        from belated.studies.reproduce import reproduce
+        from belated.studies.runner import RunnerStep
 
         started = time.perf_counter()
         interrupted = None
@@ -64,7 +65,7 @@ def command(
             try:
                 with progress_bar(quiet) as bar:
 
-                    def watch(step: ReproductionStep) -> None:
+                    def watch(step: RunnerStep) -> None:
                         if bar is not None:
                             position = f"{numbers[step.experiment]}/{len(numbers)} {step.experiment}"
                             bar.show(step.progress, f"{position}, {step.study}, {step.runs:,} runs")
@@ -91,7 +92,7 @@ def command(
                     raise
                 interrupted, outcomes = error, error.outcomes
             seconds = time.perf_counter() - started
-            summary = summed(outcomes, seed, fraction, seconds, interrupted is not None)
+            summary = summarize(outcomes, seed, fraction, seconds, interrupted is not None)
             page = report.finish(summary, outcomes)
         if not quiet:
             from belated.formatting import compact, duration
@@ -117,7 +118,7 @@ def _show(outcome: ExperimentOutcome) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from belated.studies.report.phrasing import MARKS, summary
+    from belated.studies.report.phrasing import MARKS, summary_line
 
     screen = console()
     screen.print(
@@ -130,9 +131,9 @@ def _show(outcome: ExperimentOutcome) -> None:
     rows = Table.grid(padding=(0, 1))
     rows.add_column(no_wrap=True)
     rows.add_column(overflow="fold")
-    for judgement in outcome.judgements:
-        mark = Text(f"{MARKS[judgement.status]} {judgement.status}", style=STYLES[judgement.status])
-        rows.add_row(mark, Text.assemble(judgement.claim.reading, ("\n" + summary(judgement), "dim")))
+    for verdict in outcome.verdicts:
+        mark = Text(f"{MARKS[verdict.status]} {verdict.status}", style=STYLES[verdict.status])
+        rows.add_row(mark, Text.assemble(verdict.claim.reading, ("\n" + summary_line(verdict), "dim")))
     screen.print(rows)
 
 
@@ -155,7 +156,7 @@ def _list(experiments: list[PaperExperiment]) -> None:
             Text(experiment.title),
             str(len(experiment.claims)),
             f"{max(study.runs for study in studies):,}",
-            f"{max(study.most for study in studies):,}",
+            f"{max(study.max_runs for study in studies):,}",
             compact(rounds),
         )
     screen = console()

@@ -34,10 +34,10 @@ def command(
         from belated.atomic_output import StagedOutput
         from belated.errors import Interrupted
         from belated.simulation.simulate import simulate
-        from belated.studies.config import read_experiment
+        from belated.studies.config import read_simulation
 
-        experiment = read_experiment(file, **overrides(runs, seed, horizon, out))
-        if experiment.swept is not None and not quiet:
+        experiment = read_simulation(file, **overrides(runs, seed, horizon, out))
+        if experiment.sweep is not None and not quiet:
             note(
                 f"{file} has a section [sweep], which only belated sweep uses; it is ignored here.",
                 "bold yellow",

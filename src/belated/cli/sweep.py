@@ -34,27 +34,14 @@ def command(
         from belated.atomic_output import StagedOutput
         from belated.errors import SweepInterrupted
         from belated.studies.config import read_sweep
-        from belated.studies.sweep import sweep
+        from belated.studies.sweep import sweep_study
 
         plan = read_sweep(file, **overrides(runs, seed, horizon, out))
-        first = plan.experiments[0]
-        experiments = dict(zip(plan.values, plan.experiments, strict=True))
-        with StagedOutput(first.out) as stage, interrupted_once():
+        with StagedOutput(plan.out) as stage, interrupted_once():
             interrupted = False
             try:
                 with progress_callback("sweeping", quiet) as progress:
-                    swept = sweep(
-                        lambda value: experiments[value].problem,
-                        plan.values,
-                        lambda value: experiments[value].policies,
-                        horizon=lambda value: experiments[value].horizon,
-                        runs=first.runs,
-                        seed=first.seed,
-                        name=plan.name,
-                        checkpoints=first.checkpoints,
-                        workers=workers,
-                        progress=progress,
-                    )
+                    swept = sweep_study(plan.study, seed=plan.seed, workers=workers, progress=progress)
             except SweepInterrupted as error:
                 if error.sweep is None:
                     raise
@@ -69,10 +56,10 @@ def command(
             screen.print(sweep_table(swept))
             screen.print()
             screen.print(speed(swept.results), style="dim")
-            note_written(f"{first.out}: {', '.join(names)}")
+            note_written(f"{plan.out}: {', '.join(names)}")
         if interrupted:
             exit_interrupted(
-                f"after {len(swept.values)} of {len(plan.values)} values; the finished values are in {first.out}."
+                f"after {len(swept.values)} of {len(plan.study.cells)} values; the finished values are in {plan.out}."
             )
 
 

@@ -23,38 +23,38 @@ EXAMPLES = {
     "ByReward": 'laws = {0 = {law = "Fixed", rounds = 0}, 1 = {law = "Fixed", rounds = 500}}',
     "FromScipy": 'distribution = "expon", scale = 100',
 }
-"""How the laws are written whose parameters are more than numbers."""
+"""How to write the laws whose parameters are more than numbers."""
 
 
 def read_policy(data: Any, at: str = "policy") -> Policy:
-    """A policy from plain data; errors name the key ``at`` which it stands."""
-    found: Policy = _read(POLICIES, Policy, "policy", data, at)
-    return found
+    """A policy from plain data; errors name its key, ``at``."""
+    policy: Policy = _read(POLICIES, Policy, "policy", data, at)
+    return policy
 
 
 def read_reward(data: Any, at: str) -> RewardLaw:
     """A reward law from plain data."""
-    found: RewardLaw = _read(REWARDS, RewardLaw, "law", data, at)
-    return found
+    law: RewardLaw = _read(REWARDS, RewardLaw, "law", data, at)
+    return law
 
 
 def read_delay(data: Any, at: str) -> DelayLaw:
     """A delay law from plain data."""
     values = dict(mapping(data, at, 'a law, such as {law = "Fixed", rounds = 200}, or a list with one for each arm'))
-    kind = values.get("law")
-    if kind == "Mixture" and "parts" in values:
+    name = values.get("law")
+    if name == "Mixture" and "parts" in values:
         values["parts"] = [
             (weight, read_delay(law, f"{at}.parts[{j}][1]"))
             for j, (weight, law) in enumerate(_pairs(values["parts"], f"{at}.parts", "weight"))
         ]
-    elif kind == "ByReward" and "steps" in values:
+    elif name == "ByReward" and "steps" in values:
         return _read_steps(values, at)
-    elif kind == "ByReward" and "laws" in values:
+    elif name == "ByReward" and "laws" in values:
         values["laws"] = _by_value(values["laws"], f"{at}.laws")
-    elif kind == "FromScipy":
-        values = {"law": kind, "frozen": _frozen(values, at)}
-    found: DelayLaw = _read(DELAYS, DelayLaw, "law", values, at)
-    return found
+    elif name == "FromScipy":
+        values = {"law": name, "frozen": _frozen(values, at)}
+    law: DelayLaw = _read(DELAYS, DelayLaw, "law", values, at)
+    return law
 
 
 def _pairs(data: Any, at: str, first: str) -> list[tuple[Any, Any]]:
@@ -99,14 +99,14 @@ def _read_steps(values: Mapping[str, Any], at: str) -> ByReward:
 
 def _by_value(laws: Any, at: str) -> dict[float, DelayLaw]:
     pairs = list(laws.items()) if isinstance(laws, Mapping) else _pairs(laws, at, "reward")
-    found = {}
+    by_reward = {}
     for value, law in pairs:
         try:
             reward = float(value)
         except (TypeError, ValueError):
-            raise ConfigurationError(f"{at}: the key {value!r} is no reward; give a number in [0, 1].") from None
-        found[reward] = read_delay(law, f"{at}.{value}")
-    return found
+            raise ConfigurationError(f"{at}: the key {value!r} is not a reward; give a number in [0, 1].") from None
+        by_reward[reward] = read_delay(law, f"{at}.{value}")
+    return by_reward
 
 
 def _frozen(values: Mapping[str, Any], at: str) -> Any:
@@ -116,9 +116,9 @@ def _frozen(values: Mapping[str, Any], at: str) -> Any:
     name = values.get("distribution")
     maker = getattr(scipy.stats, name, None) if isinstance(name, str) else None
     if not isinstance(maker, scipy.stats.rv_continuous | scipy.stats.rv_discrete):
-        given = f"{at}.distribution is {fmt(name)}" if "distribution" in values else f"{at}.distribution is missing"
+        is_what = f"is {fmt(name)}" if "distribution" in values else "is missing"
         raise ConfigurationError(
-            f"{given}; give the name of a distribution of scipy.stats with its parameters, such as "
+            f"{at}.distribution {is_what}; give the name of a distribution of scipy.stats with its parameters, such as "
             f'{{law = "FromScipy", {EXAMPLES["FromScipy"]}}}.'
         )
     parameters = {key: value for key, value in values.items() if key not in ("law", "distribution", "args", "kwds")}
@@ -134,12 +134,12 @@ def _read(registry: Registry[Any], base: type, key: str, data: Any, at: str) -> 
     values = dict(mapping(data, at, f'a table with {key} = "NAME" and its parameters. Names: {names}'))
     name = values.pop(key, None)
     if not isinstance(name, str):
-        given = f"{at}.{key} is missing" if name is None else f"{at}.{key} is {fmt(name)}"
-        raise ConfigurationError(f"{given}; give the name of a {registry.kind}: {names}.")
+        is_what = "is missing" if name is None else f"is {fmt(name)}"
+        raise ConfigurationError(f"{at}.{key} {is_what}; give the name of a {registry.kind}: {names}.")
     cls = _class_of(registry, base, name, f"{at}.{key}")
-    known = {parameter.name: parameter for parameter in fields_of(cls)}
-    reject_unknown(values, known, at, name)
-    for parameter in known.values():
+    parameters = {parameter.name: parameter for parameter in fields_of(cls)}
+    reject_unknown(values, parameters, at, name)
+    for parameter in parameters.values():
         _check(parameter, values, at, name, may_be_drawn=base is not Policy)
     try:
         return cls(**values)
@@ -152,27 +152,27 @@ def _read(registry: Registry[Any], base: type, key: str, data: Any, at: str) -> 
 
 
 def _class_of(registry: Registry[Any], base: type, name: str, at: str) -> Any:
-    """The class of this name; a user's own is imported."""
+    """The class of this name; a user's own class is imported."""
     if ":" not in name and name not in registry:
         labels = {getattr(cls, "label", ""): cls.__name__ for cls in registry.values()}
         near = f" Did you mean {labels[name]!r}?" if name in labels else suggest(name, registry)
         raise ConfigurationError(
-            f"{at} is {name!r}, which is no {registry.kind}.{near} There are {', '.join(registry)}, and your own as "
+            f"{at} is {name!r}, which is not a {registry.kind}.{near} There are {', '.join(registry)}, and your own as "
             "'package.module:ClassName'."
         )
     try:
-        found = registry[name]
+        cls = registry[name]
     except BelatedError as error:
         raise ConfigurationError(f"{at}: {error}") from error
     except Exception as error:  # a user's module may fail in any way
         raise ConfigurationError(f"{at} is {name!r}, which cannot be imported: {error!r}.") from error
-    if not issubclass(found, base):
-        raise ConfigurationError(f"{at} is {name!r}, which is no {registry.kind}; derive it from {base.__name__}.")
-    return found
+    if not issubclass(cls, base):
+        raise ConfigurationError(f"{at} is {name!r}, which is not a {registry.kind}; derive it from {base.__name__}.")
+    return cls
 
 
 def _check(parameter: Parameter, values: Mapping[str, Any], at: str, owner: str, may_be_drawn: bool) -> None:
-    """An error that names the parameter's key if it is missing or outside its domain."""
+    """Raise an error that names the parameter's key if it is missing or outside its domain."""
     domain = parameter.domain
 
     def allowed() -> str:
@@ -187,7 +187,9 @@ def _check(parameter: Parameter, values: Mapping[str, Any], at: str, owner: str,
         try:
             domain.check(owner, parameter.name, values[parameter.name])
         except InvalidParameter:
-            free = ", or leave it out" if not parameter.required else ""
-            given = values[parameter.name]
-            drawn = ", or {uniform = [low, high]}" if may_be_drawn and isinstance(given, Mapping) else ""
-            raise ConfigurationError(f"{at}.{parameter.name} is {fmt(given)}; give {allowed()}{drawn}{free}.") from None
+            optional = ", or leave it out" if not parameter.required else ""
+            value = values[parameter.name]
+            drawn = ", or {uniform = [low, high]}" if may_be_drawn and isinstance(value, Mapping) else ""
+            raise ConfigurationError(
+                f"{at}.{parameter.name} is {fmt(value)}; give {allowed()}{drawn}{optional}."
+            ) from None

@@ -1,4 +1,4 @@
-"""Keys of keys: ``problem.delays[1].alpha`` says which number of nested data to change, and to what values."""
+"""Paths into nested data, such as ``problem.delays[1].alpha``, and the values that a sweep puts there."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import copy
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
 from belated.errors import ConfigurationError
-from belated.specs.tables import fmt, integer, mapping, reject_unknown, suggest
+from belated.specs.tables import Key, fmt, from_table, indexed, suggest
+from belated.validation import Domain
 
+SWEEPABLE = ("problem", "policies", "horizon")
+"""The keys of a file whose values may vary from cell to cell."""
 _STEP = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|\[(\d+|\*)\]|([^.\[\]"'\s]+))\s*(?:\.(?!\s*$)|(?=\[)|$)""")
 
 
@@ -23,41 +27,50 @@ def steps_of(path: str, at: str) -> list[str]:
     (['policies', '0', 'confidence'], ['problem', 'delays', 'laws', '0.5', 'rounds'])
     """
     steps = []
-    place = 0
-    while place < len(path):
-        found = _STEP.match(path, place)
-        if found is None:
+    position = 0
+    while position < len(path):
+        match = _STEP.match(path, position)
+        if match is None:
             break
-        steps.append(next(part for part in found.groups() if part is not None))
-        place = found.end()
-    if not steps or place < len(path):
+        steps.append(next(part for part in match.groups() if part is not None))
+        position = match.end()
+    if not steps or position < len(path):
         raise ConfigurationError(
             f'{at} is {path!r}; give keys joined by dots, such as "problem.delays.rounds" or "policies[0].confidence".'
         )
     return steps
 
 
-def set_path(data: Mapping[str, Any], path: str, value: Any, at: str) -> dict[str, Any]:
-    """A copy of the data with the value at the path; ``*`` stands for every entry of a list. All but the last key must
-    be there.
+def check_sweepable(path: str, at: str) -> None:
+    """Raise an error if values of an axis cannot be put at this path."""
+    first = steps_of(path, at)[0]
+    if first not in SWEEPABLE:
+        raise ConfigurationError(
+            f"{at} is {path!r}.{suggest(first, SWEEPABLE)} Give horizon, or a key below problem or policies, such as "
+            '"problem.delays.rounds", "problem.rewards.gap" or "policies[0].confidence".'
+        )
 
-    >>> placed({"policies": [{"policy": "UCB"}, {"policy": "UCB"}]}, "policies[*].confidence", 1.0, "key")
+
+def set_path(data: Mapping[str, Any], path: str, value: Any, at: str) -> dict[str, Any]:
+    """A copy of the data with the value at the path; ``*`` stands for every entry of a list. All keys but the last must
+    exist.
+
+    >>> set_path({"policies": [{"policy": "UCB"}, {"policy": "UCB"}]}, "policies[*].confidence", 1.0, "key")
     {'policies': [{'policy': 'UCB', 'confidence': 1.0}, {'policy': 'UCB', 'confidence': 1.0}]}
     """
     changed = copy.deepcopy(dict(data))
-    _put(changed, steps_of(path, at), value, "", f"{at} is {path!r}")
+    _set(changed, steps_of(path, at), value, "", f"{at} is {path!r}")
     return changed
 
 
-def _put(data: Any, steps: list[str], value: Any, done: str, prefix: str) -> None:
+def _set(data: Any, steps: list[str], value: Any, done: str, prefix: str) -> None:
     step, rest = steps[0], steps[1:]
     if isinstance(data, list):
-        places = list(range(len(data))) if step == "*" else [_place(data, step, done, prefix)]
-        for place in places:
+        for number in range(len(data)) if step == "*" else [_index(data, step, done, prefix)]:
             if rest:
-                _put(data[place], rest, value, f"{done}[{place}]", prefix)
+                _set(data[number], rest, value, f"{done}[{number}]", prefix)
             else:
-                data[place] = value
+                data[number] = value
     elif not isinstance(data, dict):
         raise ConfigurationError(f"{prefix}, and {done} is {fmt(data)}, which has no keys.")
     elif rest:
@@ -65,12 +78,12 @@ def _put(data: Any, steps: list[str], value: Any, done: str, prefix: str) -> Non
         if step not in data:
             keys = ", ".join(data)
             raise ConfigurationError(f"{prefix}, and the file has no {here}.{suggest(step, data)} There is {keys}.")
-        _put(data[step], rest, value, here, prefix)
+        _set(data[step], rest, value, here, prefix)
     else:
         data[step] = value
 
 
-def _place(data: list[Any], step: str, done: str, prefix: str) -> int:
+def _index(data: list[Any], step: str, done: str, prefix: str) -> int:
     if not step.isdigit() or int(step) >= len(data):
         last = len(data) - 1
         raise ConfigurationError(f"{prefix}, and {done} is a list; give {done}[0] to {done}[{last}], or {done}[*].")
@@ -78,7 +91,7 @@ def _place(data: list[Any], step: str, done: str, prefix: str) -> int:
 
 
 def values_of(data: Any, at: str) -> list[Any]:
-    """The values of a sweep: a list, or ``{from, to, steps}``, evenly spaced; with ``scale = "log"`` by equal ratios.
+    """The values of an axis: a list, or ``{from, to, steps}``, evenly spaced; with ``scale = "log"`` by equal ratios.
 
     >>> values_of({"from": 0, "to": 500, "steps": 6}, "values")
     [0, 100, 200, 300, 400, 500]
@@ -86,65 +99,52 @@ def values_of(data: Any, at: str) -> list[Any]:
     [0.01, 0.1, 1.0]
     """
     if isinstance(data, Mapping):
-        found = _spaced(data, at)
+        values = _spaced(from_table(_Range, data, at, at), at)
     elif isinstance(data, list) and data:
-        found = list(data)
+        values = list(data)
     else:
         raise ConfigurationError(
             f"{at} is {fmt(data)}; give a list such as [0, 100, 200], or {{from = 0, to = 500, steps = 11}}."
         )
-    for place, value in enumerate(found):
+    for number, (key, value) in enumerate(indexed(values, at)):
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise ConfigurationError(f"{at}[{place}] is {fmt(value)}; give a number, or text in quotes.")
-        if value in found[:place]:
+            raise ConfigurationError(f"{key} is {fmt(value)}; give a number, or text in quotes.")
+        if value in values[:number]:
             raise ConfigurationError(f"{at} has {fmt(value)} twice; give each value once.")
-    return found
+    return values
 
 
-def _spaced(data: Mapping[str, Any], at: str) -> list[float | int]:
-    reject_unknown(data, ("from", "to", "steps", "scale"), at, at)
-    for key in ("from", "to", "steps"):
-        if key not in data:
-            raise ConfigurationError(f"{at}.{key} is missing; give {{from = 0, to = 500, steps = 11}}, say.")
-    low, high, scale = data["from"], data["to"], data.get("scale", "linear")
-    for key, end in (("from", low), ("to", high)):
-        if isinstance(end, bool) or not isinstance(end, int | float) or not math.isfinite(end):
-            raise ConfigurationError(f"{at}.{key} is {fmt(end)}; give a number.")
-    steps = integer(data["steps"], f"{at}.steps", 2, 10_000)
-    if scale not in ("linear", "log"):
-        raise ConfigurationError(f'{at}.scale is {fmt(scale)}; give "linear" or "log".')
-    if scale == "log" and not (low > 0 and high > 0):
+def _end(value: Any, at: str) -> float | int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ConfigurationError(f"{at} is {fmt(value)}; give a number.")
+    return value
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Evenly spaced values."""
+
+    low: Annotated[float, Key(name="from", read=_end, give="a number, as in {from = 0, to = 500, steps = 11}")]
+    high: Annotated[float, Key(name="to", read=_end, give="a number, as in {from = 0, to = 500, steps = 11}")]
+    steps: Annotated[int, Domain(2, 10_000, whole=True)]
+    scale: str = "linear"
+
+
+def _spaced(span: _Range, at: str) -> list[float | int]:
+    low, high, steps = span.low, span.high, span.steps
+    if span.scale not in ("linear", "log"):
+        raise ConfigurationError(f'{at}.scale is {fmt(span.scale)}; give "linear" or "log".')
+    log = span.scale == "log"
+    if log and not (low > 0 and high > 0):
         raise ConfigurationError(f'{at} runs from {low} to {high} with scale = "log"; give numbers > 0.')
-    spaced = np.geomspace(low, high, steps) if scale == "log" else np.linspace(low, high, steps)
+    spaced = np.geomspace(low, high, steps) if log else np.linspace(low, high, steps)
     if not (isinstance(low, int) and isinstance(high, int)):
-        figures = 4 if scale == "log" else 12  # no value that nobody could write
-        return [low, *(float(f"{value:.{figures}g}") for value in spaced[1:-1].tolist()), high]
-    found = [round(value) for value in spaced.tolist()]
-    if len(set(found)) < steps:
+        digits = 4 if log else 12  # only values that people would write
+        return [low, *(float(f"{value:.{digits}g}") for value in spaced[1:-1].tolist()), high]
+    values = [round(value) for value in spaced.tolist()]
+    if len(set(values)) < steps:
         raise ConfigurationError(
-            f"{at}: from {low} to {high} there are no {steps} different whole numbers so spaced; give fewer steps, or "
-            f"write the ends as decimals, {low}.0 and {high}.0."
+            f"{at}: from {low} to {high} there are not {steps} different whole numbers with this spacing; give fewer "
+            f"steps, or write the ends as decimals, {low}.0 and {high}.0."
         )
-    return found
-
-
-def sweep_section(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The section [sweep] of a file, its own keys checked."""
-    asked = dict(mapping(data["sweep"], "sweep", "a section with key and values"))
-    reject_unknown(asked, ("key", "values", "name"), "sweep", "A sweep")
-    for key in ("key", "values"):
-        if key not in asked:
-            raise ConfigurationError(
-                f'sweep.{key} is missing; give key = "problem.delays.rounds" and values = [0, 100, 200], say.'
-            )
-    for key in ("key", "name"):
-        if key in asked and (not isinstance(asked[key], str) or not asked[key].strip()):
-            raise ConfigurationError(f"sweep.{key} is {fmt(asked[key])}; give text in quotes.")
-    first = steps_of(asked["key"], "sweep.key")[0]
-    if first not in ("problem", "policies", "horizon"):
-        near = suggest(first, ("problem", "policies", "horizon"))
-        raise ConfigurationError(
-            f"sweep.key is {asked['key']!r}.{near} Give horizon, or a key below problem or policies, such as "
-            '"problem.delays.rounds", "problem.rewards.gap" or "policies[0].confidence".'
-        )
-    return asked
+    return values

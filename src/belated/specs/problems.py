@@ -1,21 +1,28 @@
-"""Reading problems and families of problems; each error names the key."""
+"""Reading problems and families of problems: laws of each arm, their short forms, and numbers drawn for each run."""
 
 from __future__ import annotations
 
 import importlib
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from belated.delays._base import DelayLaw
 from belated.errors import BelatedError, ConfigurationError
 from belated.problem import Family, Problem
-from belated.specs.arms import READERS, build_problem
-from belated.specs.families import DeclaredFamily, is_random
-from belated.specs.tables import fmt, mapping, reject_unknown
+from belated.rewards import Bernoulli
+from belated.rewards._base import RewardLaw
+from belated.specs.laws import read_delay, read_reward
+from belated.specs.tables import fmt, indexed, integer, mapping, reject_unknown, within
+from belated.validation import Domain
+
+MAX_ARMS = 1_000_000
 
 
 def read_problem(data: Any, at: str = "problem") -> Problem | Family:
-    """A problem or a family from plain data."""
+    """A problem or a family from plain data; errors name the key."""
     values = mapping(data, at, "a table with rewards and delays")
     if "family" in values:
         reject_unknown(values, ("family",), at, "A problem with a family of its own")
@@ -24,30 +31,229 @@ def read_problem(data: Any, at: str = "problem") -> Problem | Family:
     for key in ("rewards", "delays"):
         if key not in values:
             raise ConfigurationError(f"{at}.{key} is missing; a problem needs rewards and delays.")
-    if is_random(values):
+    if _is_random(values):
         return DeclaredFamily(dict(values), at)
-    read = {key: READERS[key](values[key], f"{at}.{key}") for key in ("rewards", "delays")}
-    return build_problem(read["rewards"], read["delays"], at)
+    laws = {key: _READERS[key](values[key], f"{at}.{key}") for key in ("rewards", "delays")}
+    return _build_problem(laws["rewards"], laws["delays"], at)
+
+
+def _build_problem(rewards: Any, delays: Any, at: str) -> Problem:
+    try:
+        return Problem(rewards, delays)
+    except BelatedError as error:
+        raise ConfigurationError(f"{at}: {error}") from error
 
 
 def _imported_family(name: Any, at: str) -> Family:
+    """A user's function, given as ``package.module:function``; it is called once, so that a mistake shows here."""
     module, _, function = str(name).partition(":")
     try:
-        found: Any = importlib.import_module(module)
+        family: Any = importlib.import_module(module)
         for part in function.split("."):
-            found = getattr(found, part)
+            family = getattr(family, part)
     except Exception as error:  # a user's module may fail in any way
         why = str(error) if isinstance(error, ImportError | AttributeError | ValueError) else repr(error)
         raise ConfigurationError(
             f"{at} is {fmt(name)}, which cannot be imported: {why}. Give 'package.module:function'."
         ) from error
-    if not callable(found):
-        raise ConfigurationError(f"{at} is {fmt(name)}, which is no function. Give 'package.module:function'.")
+    if not callable(family):
+        raise ConfigurationError(f"{at} is {fmt(name)}, which is not a function. Give 'package.module:function'.")
     try:
-        drawn = found(np.random.default_rng(0))  # a mistake shows here, not in the middle of a simulation
+        problem = family(np.random.default_rng(0))
     except Exception as error:
         why = str(error) if isinstance(error, BelatedError) else repr(error)
         raise ConfigurationError(f"{at} is {fmt(name)}, which failed when it was called: {why}") from error
-    if not isinstance(drawn, Problem):
-        raise ConfigurationError(f"{at} is {fmt(name)}, which returned {drawn!r}; it must return a Problem.")
-    return found  # type: ignore[no-any-return]
+    if not isinstance(problem, Problem):
+        raise ConfigurationError(f"{at} is {fmt(name)}, which returned {problem!r}; it must return a Problem.")
+    return family  # type: ignore[no-any-return]
+
+
+# ---- arms: one reward law and one delay law for each ----
+
+
+def _read_delays(data: Any, at: str) -> DelayLaw | list[DelayLaw]:
+    if not isinstance(data, list) and not (isinstance(data, Mapping) and "repeat" in data):
+        return read_delay(data, at)
+    return [read_delay(law, key) for key, law in expand_repeats(data, at)]
+
+
+def _read_rewards(data: Any, at: str) -> list[RewardLaw]:
+    if isinstance(data, Mapping) and "law" not in data:
+        return _from_gap(data, at)
+    if isinstance(data, Mapping) and "repeat" not in data:
+        raise ConfigurationError(
+            f"{at} is one law, {fmt(data)}; give a list with one for each arm, or add repeat, the number of arms."
+        )
+    return [read_reward(law, key) for key, law in expand_repeats(data, at)]
+
+
+def _from_gap(data: Mapping[str, Any], at: str) -> list[RewardLaw]:
+    """Bernoulli arms, the first of which is best: its mean, the gap of the others (or a list of gaps), the number of
+    arms."""
+    example = "{best = 0.6, gap = 0.1, arms = 10}"
+    reject_unknown(data, ("best", "gap", "arms"), at, f"{at} without a law, such as {example},")
+    for key in ("best", "gap", "arms"):
+        if key not in data:
+            raise ConfigurationError(f"{at}.{key} is missing; give best, gap and arms, such as {example}.")
+    arms = integer(data["arms"], f"{at}.arms", 1, MAX_ARMS)
+    gaps = data["gap"] if isinstance(data["gap"], list) else [data["gap"]] * (arms - 1)
+    if len(gaps) != arms - 1:
+        raise ConfigurationError(
+            f"{at}.gap has {len(gaps)} gaps and arms is {arms}; give {arms - 1} gaps, or one number."
+        )
+    best = within(Domain(0.0, 1.0), data["best"], f"{at}.best")
+    return [Bernoulli(best), *(Bernoulli(best - within(Domain(0.0, best), gap, f"{at}.gap")) for gap in gaps)]
+
+
+def expand_repeats(data: Any, at: str) -> list[tuple[str, Any]]:
+    """The law of each arm with its key; one with ``repeat = n`` counts n times."""
+    if isinstance(data, Mapping) and "repeat" in data:
+        return _copies(data, at)
+    if not isinstance(data, list) or not data:
+        example = '{law = "Bernoulli", mean = 0.5}' if at.endswith("rewards") else '{law = "Fixed", rounds = 200}'
+        raise ConfigurationError(f"{at} is {fmt(data)}; give a list with a law for each arm, such as [{example}].")
+    return [copy for key, law in indexed(data, at) for copy in _copies(law, key)]
+
+
+def _copies(law: Any, at: str) -> list[tuple[str, Any]]:
+    if not isinstance(law, Mapping) or "repeat" not in law:
+        return [(at, law)]
+    count = integer(law["repeat"], f"{at}.repeat", 1, MAX_ARMS)
+    return [(at, {key: value for key, value in law.items() if key != "repeat"})] * count
+
+
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    "rewards": _read_rewards,
+    "delays": _read_delays,
+    "rewards[]": read_reward,
+    "delays[]": read_delay,
+}
+"""What reads each key of a problem, and what reads one law of it."""
+
+
+# ---- families: some numbers are drawn again for each run ----
+
+
+class DeclaredFamily:
+    """A family of problems declared as data: numbers given as ``{"uniform": [low, high]}`` are drawn again for each
+    run.
+
+    >>> family = DeclaredFamily({"rewards": {"law": "Bernoulli", "mean": {"uniform": [0.25, 0.75]}, "repeat": 3},
+    ...                          "delays": {"law": "Fixed", "rounds": 200}})
+    >>> family(np.random.default_rng(0)).arms
+    3
+    """
+
+    def __init__(self, data: dict[str, Any], at: str = "problem") -> None:
+        self.data = data
+        self._at = at
+        self._samplers = {key: _sampler(data[key], f"{at}.{key}", _READERS[key]) for key in ("rewards", "delays")}
+        for generator in (_End(0), _End(1), np.random.default_rng(0)):  # a mistake shows here, not in some late run
+            self(generator)
+
+    def __call__(self, rng: Generator) -> Problem:
+        """Draw a problem of the family."""
+        laws = {key: sample(rng) for key, sample in self._samplers.items()}
+        return _build_problem(laws["rewards"], laws["delays"], self._at)
+
+
+class _End:
+    """Stands in for a generator: draws one end of every range."""
+
+    def __init__(self, end: int) -> None:
+        self._end = end
+
+    def random(self) -> float:
+        return float(self._end)
+
+    def integers(self, low: int, high: int, endpoint: bool) -> int:
+        return (low, high)[self._end]
+
+
+Generator = np.random.Generator | _End
+Sampler = Callable[[Generator], Any]
+
+
+def _sampler(data: Any, at: str, read: Callable[[Any, str], Any]) -> Sampler:
+    """A function that draws the laws of the data; fast, since each run calls it."""
+    if not _is_random(data):
+        laws = read(data, at)
+        return lambda _: laws
+    if isinstance(data, list) or "repeat" in data:
+        read_law = _READERS[f"{at.rpartition('.')[2]}[]"]
+        expanded = expand_repeats(data, at)
+        samplers = {id(law): _law_sampler(law, key, read_law) for key, law in expanded}  # copies of a law share one
+        each = [samplers[id(law)] for _, law in expanded]
+        return lambda rng: [sample(rng) for sample in each]
+    return lambda rng: read(_sampled(data, rng, at), at)
+
+
+def _law_sampler(data: Any, at: str, read: Callable[[Any, str], Any]) -> Sampler:
+    """A function that draws one law; a law of plain numbers is then built without reading the data again."""
+    if not _is_random(data):
+        law = read(data, at)
+        return lambda _: law
+    plain = isinstance(data, Mapping) and all(
+        isinstance(value, int | float | str) or _is_range(value) for value in data.values()
+    )
+    if not plain:
+        return lambda rng: read(_sampled(data, rng, at), at)
+    cls = type(read(_sampled(data, _End(0), at), at))
+    values = {key: value for key, value in data.items() if key != "law"}
+    ranges = [(key, value["uniform"]) for key, value in values.items() if isinstance(value, Mapping)]
+    fixed = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
+
+    def sample(rng: Generator) -> Any:
+        drawn = {key: _uniform(ends, rng) for key, ends in ranges}
+        try:
+            return cls(**fixed, **drawn)
+        except BelatedError as error:
+            raise ConfigurationError(f"{at}: {error}") from error
+
+    return sample
+
+
+def _is_range(data: Any) -> bool:
+    return isinstance(data, Mapping) and set(data) == {"uniform"}
+
+
+def _is_random(data: Any) -> bool:
+    """Whether some number in the data is drawn."""
+    if isinstance(data, Mapping):
+        return _is_range(data) or any(_is_random(value) for value in data.values())
+    return isinstance(data, list) and any(_is_random(value) for value in data)
+
+
+def _sampled(data: Any, rng: Generator, at: str) -> Any:
+    """The data with every ``{"uniform": [low, high]}`` drawn, in order."""
+    if isinstance(data, Mapping):
+        if _is_range(data):
+            return _uniform(_ends(data["uniform"], f"{at}.uniform"), rng)
+        if {"best", "gap", "arms"} <= set(data) and _is_range(data["gap"]):
+            arms = integer(data["arms"], f"{at}.arms", 1, MAX_ARMS)
+            gaps = [_sampled(data["gap"], rng, f"{at}.gap") for _ in range(arms - 1)]
+            return {**data, "best": _sampled(data["best"], rng, f"{at}.best"), "gap": gaps}
+        return {key: _sampled(value, rng, f"{at}.{key}") for key, value in data.items()}
+    if isinstance(data, list):
+        return [_sampled(value, rng, key) for key, value in indexed(data, at)]
+    return data
+
+
+def _ends(ends: Any, at: str) -> list[Any]:
+    good = (
+        isinstance(ends, list)
+        and len(ends) == 2
+        and all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
+        and all(math.isfinite(end) and abs(end) < 2**62 for end in ends)
+    )
+    if not good or not ends[0] <= ends[1]:
+        raise ConfigurationError(f"{at} is {fmt(ends)}; give [low, high] with low <= high.")
+    return list(ends)
+
+
+def _uniform(ends: list[Any], rng: Generator) -> float | int:
+    """A number between two ends; a whole one, both ends included, where both are whole and not written as decimals."""
+    low, high = ends
+    if isinstance(low, int) and isinstance(high, int):
+        return int(rng.integers(low, high, endpoint=True))
+    return float(min(low + (high - low) * rng.random(), high))

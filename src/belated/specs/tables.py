@@ -1,20 +1,176 @@
-"""Keys of plain data: errors that name the key, what was given and what is allowed."""
+"""Reading TOML files: tables become objects, and each error names the key, what was given and what is allowed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
-from typing import Any
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from belated.errors import ConfigurationError
-from belated.validation import check_integer
+from belated.formatting import shorten
+from belated.validation import Domain, check_integer, check_number
+
+T = TypeVar("T")
+_WORDS: dict[Any, str] = {str: "text in quotes", float: "a number", int: "a whole number", bool: "true or false"}
 
 
-def mapping(data: Any, at: str, what: str) -> Mapping[str, Any]:
-    """The data as a table; an error that says ``what`` to give if it is none."""
-    if not isinstance(data, Mapping):
-        raise ConfigurationError(f"{at} is {fmt(data)}; give {what}.")
-    return data
+@dataclass(frozen=True)
+class Key:
+    """How a dataclass field is read from a table, where its type does not say it all."""
+
+    name: str = ""
+    """The key in the file, if it is not the field's name."""
+    read: Callable[[Any, str], Any] | None = None
+    """Reads the value; gets the key too, for its errors."""
+    give: str = ""
+    """What to give, for the error when the key is missing."""
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A field of a dataclass as the reader needs it."""
+
+    name: str
+    key: str
+    hint: Any
+    required: bool
+    give: str
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """Parse a TOML file; a syntax error names the line."""
+    try:
+        text = path.read_bytes().decode()
+    except FileNotFoundError:
+        raise ConfigurationError("there is no such file; give the path of a TOML file.") from None
+    except IsADirectoryError:
+        raise ConfigurationError("this is a folder; give the path of a TOML file.") from None
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"byte {error.start} is not UTF-8; save the file as UTF-8 text.") from None
+    except OSError as error:
+        raise ConfigurationError(f"the file cannot be read: {error.strerror}.") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(_located(str(error), text)) from None
+
+
+def _located(message: str, text: str) -> str:
+    """A syntax error with the line it is in."""
+    position = re.search(r" \(at line (\d+), column (\d+)\)$", message)
+    lines = text.splitlines()
+    if position is None or not 1 <= int(position[1]) <= len(lines):
+        return f"this is not TOML: {message.replace('end of document', f'the end, line {len(lines)}')}."
+    number, column = int(position[1]), int(position[2])
+    line = lines[number - 1].replace("\t", " ")
+    return (
+        f"line {number} is not TOML: {message[: position.start()]}, at column {column}.\n"
+        f"  {number} | {line}\n  {' ' * len(str(number))} | {' ' * (column - 1)}^"
+    )
+
+
+def find_modules_beside(path: Path) -> None:
+    """Let modules beside the file be imported: a user's own policy or family may be there."""
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+
+
+@contextmanager
+def naming(prefix: str) -> Iterator[None]:
+    """Put a key or a file name before the message of an error."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{prefix}: {error}") from error.__cause__
+
+
+def from_table(cls: type[T], data: Any, at: str, owner: str = "") -> T:
+    """Build a dataclass from a table: its fields are the keys, their annotations say what each may be."""
+    owner = owner or cls.__name__
+    values = mapping(data, at, f"a table for {owner}")
+    known = {field.key: field for field in _fields(cast("Any", cls))}
+    reject_unknown(values, known, at, owner)
+    for key, field in known.items():
+        if key not in values and field.required:
+            raise ConfigurationError(f"{join(at, key)} is missing; give {field.give or f'it: {owner} needs it'}.")
+    return cls(**{known[key].name: _read(value, known[key].hint, join(at, key)) for key, value in values.items()})
+
+
+def from_table_by_kind(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
+    """Build an object of the class that the table's key ``kind`` names."""
+    values = dict(mapping(data, at, "a table with kind"))
+    name = values.pop("kind", None)
+    if not isinstance(name, str) or name not in kinds:
+        raise ConfigurationError(f"{at}.kind is {fmt(name)}.{suggest(name, kinds)} Give one of {', '.join(kinds)}.")
+    return from_table(kinds[name], values, at)
+
+
+@cache
+def _fields(cls: Any) -> tuple[_Field, ...]:
+    hints = get_type_hints(cls, include_extras=True)
+    found = []
+    for field in fields(cls):
+        if field.init:
+            hint = hints[field.name]
+            extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+            key = next((extra for extra in extras if isinstance(extra, Key)), Key())
+            domain = next((extra for extra in extras if isinstance(extra, Domain)), None)
+            give = key.give or (domain.describe() if domain else _WORDS.get(_plain_type(hint), ""))
+            required = field.default is MISSING and field.default_factory is MISSING
+            found.append(_Field(field.name, key.name or field.name, hint, required, give))
+    return tuple(found)
+
+
+def _plain_type(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def _read(value: Any, hint: Any, at: str) -> Any:
+    """The value as the annotation asks: lists as tuples, tables as objects, numbers inside their domain."""
+    origin = get_origin(hint)
+    if hint is Any:
+        return value
+    if origin is Annotated:
+        plain, *extras = get_args(hint)
+        for extra in extras:
+            if isinstance(extra, Key) and extra.read is not None:
+                return extra.read(value, at)
+        for extra in extras:
+            if isinstance(extra, Domain):
+                return within(extra, value, at)
+        return _read(value, plain, at)
+    if origin in (Union, UnionType):  # X | None: a file cannot say None
+        return _read(value, get_args(hint)[0], at)
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise ConfigurationError(f"{at} is {fmt(value)}; give a list.")
+        each = get_args(hint)[0]
+        return tuple(_read(part, each, f"{at}[{number}]") for number, part in enumerate(value))
+    if origin is not None and issubclass(origin, Mapping):
+        return dict(mapping(value, at, "a table such as {delay = 200}"))
+    if isinstance(hint, type) and is_dataclass(hint):
+        return from_table(hint, value, at)
+    good = isinstance(value, int | float) if hint is float else isinstance(value, hint)
+    if not good or (isinstance(value, bool) and hint is not bool):
+        raise ConfigurationError(f"{at} is {fmt(value)}; give {_WORDS.get(hint, hint.__name__)}.")
+    return float(value) if hint is float else value
+
+
+def within(domain: Domain, value: Any, at: str) -> Any:
+    """The value as a plain number, if it lies in the domain; 2e4 is a whole number."""
+    if domain.whole:
+        return integer(value, at, int(domain.low), None if math.isinf(domain.high) else int(domain.high))
+    return check_number(at, value, domain, error=ConfigurationError, show=fmt)
 
 
 def integer(value: Any, at: str, low: int, high: int | None = None) -> int:
@@ -22,27 +178,60 @@ def integer(value: Any, at: str, low: int, high: int | None = None) -> int:
     return check_integer(at, value, low, high, accept_whole_floats=True, error=ConfigurationError, show=fmt)
 
 
+def text(value: Any, at: str) -> str:
+    """A text that is not blank, on one line."""
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigurationError(f"{at} is {fmt(value)}; give text in quotes.")
+    return " ".join(value.split())
+
+
+Text = Annotated[str, Key(read=text, give="text in quotes")]
+"""A field with a text that is not blank, on one line."""
+
+
+def mapping(data: Any, at: str, what: str) -> Mapping[str, Any]:
+    """The data, if it is a table; else an error that says ``what`` to give."""
+    if not isinstance(data, Mapping):
+        raise ConfigurationError(f"{at} is {fmt(data)}; give {what}.")
+    return data
+
+
+def tables(data: Any, at: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """A list of tables, each with its key."""
+    if not isinstance(data, list):
+        raise ConfigurationError(f"{at} is {fmt(data)}; give a list of tables.")
+    return [(key, mapping(table, key, "a table")) for key, table in indexed(data, at)]
+
+
+def indexed(data: Iterable[T], at: str) -> Iterator[tuple[str, T]]:
+    """The items of a list, each with its key: ``at[0]``, ``at[1]``, ..."""
+    return ((f"{at}[{number}]", item) for number, item in enumerate(data))
+
+
+def join(at: str, key: str) -> str:
+    """The full key of a key inside the table ``at``."""
+    return f"{at}.{key}" if at else key
+
+
 def reject_unknown(data: Mapping[str, Any], allowed: Iterable[str], at: str, owner: str) -> None:
-    """An error that names the first key which is not allowed, and the nearest one that is."""
-    known = list(allowed)
+    """Raise an error that names the first key that is not allowed, and the nearest one that is."""
+    names = list(allowed)
     for key in data:
-        if key not in known:
-            place = f"{at}.{key}" if at else str(key)
-            takes = ", ".join(known) or "nothing"
-            raise ConfigurationError(f"{place} is not known.{suggest(key, known)} {owner} takes {takes}.")
+        if key not in names:
+            takes = ", ".join(names) or "nothing"
+            raise ConfigurationError(f"{join(at, str(key))} is not known.{suggest(key, names)} {owner} takes {takes}.")
 
 
-def suggest(given: Any, known: Iterable[str]) -> str:
+def suggest(name: Any, names: Iterable[str]) -> str:
     """`` Did you mean ...?``, or nothing where no name is near."""
-    names = {name.lower(): name for name in known}
-    near = get_close_matches(str(given).lower(), names, n=1)
-    return f" Did you mean {names[near[0]]!r}?" if near else ""
+    spelled = {one.lower(): one for one in names}
+    near = get_close_matches(str(name).lower(), spelled, n=1)
+    return f" Did you mean {spelled[near[0]]!r}?" if near else ""
 
 
 def fmt(value: Any) -> str:
-    """A value as it stands in a message: short, and tables as a file has them."""
-    text = _written(value)
-    return text if len(text) <= 100 else f"{text[:97]}..."
+    """A value for a message: short, and tables written as in a file."""
+    return shorten(_written(value), 100)
 
 
 def _written(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Writing laws, problems, families and policies down as plain data."""
+"""Laws, problems, families and policies as plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from belated.errors import NotReproducible
 from belated.policies import POLICIES, Policy
 from belated.problem import Family, Problem
 from belated.rewards._base import REWARDS, RewardLaw
-from belated.specs.families import DeclaredFamily
+from belated.specs.problems import DeclaredFamily
 
 
 def policy_spec(policy: Policy) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _scipy_spec(frozen: Any) -> dict[str, Any]:
 
     name = getattr(getattr(frozen, "dist", None), "name", None)
     if not isinstance(name, str) or type(getattr(scipy.stats, name, None)) is not type(frozen.dist):
-        raise NotReproducible(f"{frozen!r} is no distribution of scipy.stats itself.")
+        raise NotReproducible(f"{frozen!r} is not a distribution of scipy.stats itself.")
     return {
         "distribution": name,
         "args": [_plain(v) for v in frozen.args],

@@ -1,144 +1,174 @@
-"""Files: what a TOML file asks to simulate or to sweep, read and checked before anything is played.
+"""Files for ``belated simulate`` and ``belated sweep``, read and checked before anything is played.
 
-The form of a file is told by ``belated simulate --help`` and ``belated sweep --help``. Every mistake is a
+``belated simulate --help`` and ``belated sweep --help`` describe the format. Every mistake is a
 :class:`~belated.errors.ConfigurationError` that names the file, the key, what was given and what is allowed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from belated.errors import ConfigurationError
 from belated.policies import Policy, default_policies
 from belated.problem import Family, Problem
 from belated.specs import read_policy, read_problem
-from belated.specs.paths import set_path, sweep_section, values_of
-from belated.specs.tables import fmt, integer, reject_unknown
-from belated.specs.toml import find_modules_beside, load_toml
-from belated.validation import MAX_HORIZON
+from belated.specs.paths import check_sweepable, set_path, values_of
+from belated.specs.tables import (
+    Key,
+    Text,
+    find_modules_beside,
+    fmt,
+    from_table,
+    indexed,
+    integer,
+    load_toml,
+    mapping,
+    naming,
+    text,
+    within,
+)
+from belated.studies.study import Axis, Cell, Study, column_labels
+from belated.validation import MAX_HORIZON, Domain
 
-KEYS = ("horizon", "runs", "seed", "checkpoints", "out", "problem", "policies", "sweep")
-LIMITS: dict[str, tuple[int, int | None]] = {"horizon": (1, MAX_HORIZON), "runs": (1, 2**31), "seed": (0, None)}
-RUNS = 100
-"""Runs where a file says nothing."""
 OUT = Path("out")
-"""The folder in which a file that says nothing gets a folder of its own name."""
+"""Holds the folders of files that name none, each named after its file."""
+_LIMITS = {
+    "horizon": Domain(1, MAX_HORIZON, whole=True),
+    "runs": Domain(1, 2**31, whole=True),
+    "seed": Domain(0, whole=True),
+}
+
+
+def _read_policies(data: Any, at: str) -> list[Policy]:
+    if not isinstance(data, list) or not data:
+        raise ConfigurationError(
+            f'{at} is {fmt(data)}; give a section [[policies]] with policy = "NAME" for each policy.'
+        )
+    return [read_policy(policy, key) for key, policy in indexed(data, at)]
+
+
+def _read_checkpoints(data: Any, at: str) -> int | list[int]:
+    if isinstance(data, list) and data:
+        return [integer(value, key, 1, MAX_HORIZON) for key, value in indexed(data, at)]
+    if isinstance(data, int | float):
+        return integer(data, at, 1, 10_000_000)
+    raise ConfigurationError(f"{at} is {fmt(data)}; give a number of checkpoints, or a list of rounds.")
+
+
+def _read_folder(data: Any, at: str) -> Path:
+    if not isinstance(data, str | Path) or not str(data).strip():
+        raise ConfigurationError(f'{at} is {fmt(data)}; give a folder, such as "out/mine".')
+    return Path(data).expanduser()
 
 
 @dataclass(frozen=True)
-class SimulationFile:
-    """What to simulate, and the folder for what comes of it."""
+class SweepSection:
+    """The section [sweep] of a file."""
 
-    problem: Problem | Family
-    policies: list[Policy]
-    horizon: int
-    runs: int
-    seed: int
-    checkpoints: int | list[int]
-    out: Path
-    swept: str | None = None
-    """The key that the file's section [sweep] names, if it has one."""
+    key: Annotated[str, Key(read=text, give='a key, such as key = "problem.delays.rounds"')]
+    values: Annotated[list[Any], Key(read=values_of, give="a list, such as values = [0, 100, 200]")]
+    name: Text = ""
+
+
+def _read_sweep_section(data: Any, at: str) -> SweepSection:
+    section = from_table(SweepSection, mapping(data, at, "a section with key and values"), at, "A sweep")
+    check_sweepable(section.key, f"{at}.key")
+    return section
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationFile:
+    """What to simulate, and the folder for the output. The fields are the keys of a file."""
+
+    horizon: Annotated[int, _LIMITS["horizon"], Key(give="the rounds of a run, such as horizon = 20_000")]
+    runs: Annotated[int, _LIMITS["runs"]] = 100
+    seed: Annotated[int, _LIMITS["seed"]] = 0
+    checkpoints: Annotated[int | list[int], Key(read=_read_checkpoints)] = 100
+    out: Annotated[Path, Key(read=_read_folder)]
+    problem: Annotated[Problem | Family, Key(read=read_problem, give="a section [problem] with rewards and delays")]
+    policies: Annotated[list[Policy], Key(read=_read_policies)] = field(default_factory=default_policies)
+    sweep: Annotated[SweepSection | None, Key(read=_read_sweep_section)] = None
+
+
+KEYS = tuple(key.name for key in fields(SimulationFile))
 
 
 @dataclass(frozen=True)
 class SweepFile:
-    """An experiment for each value of one key."""
+    """A sweep: a study whose one axis varies a key of the file."""
 
     key: str
-    name: str
-    values: list[Any]
-    experiments: list[SimulationFile]
+    study: Study
+    seed: int
+    out: Path
 
 
-def read_experiment(path: Path, **overrides: Any) -> SimulationFile:
-    """The experiment of a file; what is given here (and is not None) takes the place of the file's top-level key."""
-    given = _options(overrides)
-    with _naming(path):
-        data = _load(path, given)
-        swept = sweep_section(data)["key"] if "sweep" in data else None
-        return replace(_experiment(data, path), swept=swept)
+def read_simulation(path: Path, **overrides: Any) -> SimulationFile:
+    """Read a file; overrides that are not None replace its top-level keys."""
+    options = _options(overrides)
+    with naming(str(path)):
+        return _simulation(_load(path, options))
 
 
 def read_sweep(path: Path, **overrides: Any) -> SweepFile:
-    """The sweep of a file, each value read and checked."""
-    given = _options(overrides)
-    with _naming(path):
-        data = _load(path, given)
+    """Read the sweep of a file: every value is checked."""
+    options = _options(overrides)
+    with naming(str(path)):
+        data = _load(path, options)
         if "sweep" not in data:
             raise ConfigurationError(
                 'sweep is missing; add a section such as [sweep] with key = "problem.delays.rounds" and '
                 "values = [0, 100, 200], or call belated simulate."
             )
-        asked = sweep_section(data)
-        key = asked["key"]
-        if key == "horizon" and "horizon" in given:
+        section = _read_sweep_section(data["sweep"], "sweep")
+        if section.key == "horizon" and "horizon" in options:
             raise ConfigurationError('sweep.key is "horizon", and --horizon was given too; leave out --horizon.')
-        values = values_of(asked["values"], "sweep.values")
-        experiments = []
-        for value in values:
-            changed = set_path(data, key, value, "sweep.key")
-            try:
-                experiments.append(_experiment(changed, path))
-            except ConfigurationError as error:
-                raise ConfigurationError(f"with {key} = {fmt(value)}: {error}") from error
-        return SweepFile(key, asked.get("name", key), values, experiments)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Puts the file's name before every message."""
-    try:
-        yield
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{path}: {error}") from error.__cause__
+        simulations = []
+        for value in section.values:
+            changed = set_path(data, section.key, value, "sweep.key")
+            with naming(f"with {section.key} = {fmt(value)}"):
+                simulations.append(_simulation(changed))
+    name, first = section.name or section.key, simulations[0]
+    cells = tuple(
+        Cell({name: value}, simulation.problem, tuple(simulation.policies), simulation.horizon)
+        for value, simulation in zip(section.values, simulations, strict=True)
+    )
+    axis, labels = Axis(name, tuple(section.values)), column_labels([cell.policies for cell in cells])
+    study = Study(path.stem, "", (axis,), labels, cells, first.runs, first.runs, first.checkpoints)
+    return SweepFile(section.key, study, first.seed, first.out)
 
 
 def _options(overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given in place of a file's keys; errors name the option."""
-    given = {key: value for key, value in overrides.items() if value is not None}
-    for key, (low, high) in LIMITS.items():
-        if key in given:
-            given[key] = integer(given[key], f"--{key}", low, high)
-    return given
+    """The overrides that are given; errors name the option."""
+    return {
+        key: within(_LIMITS[key], value, f"--{key}") if key in _LIMITS else value
+        for key, value in overrides.items()
+        if value is not None
+    }
 
 
-def _load(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+def _load(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     data = load_toml(path)
-    data.update(given)
-    reject_unknown(data, KEYS, "", "A file")
-    return data
-
-
-def _experiment(data: Mapping[str, Any], path: Path) -> SimulationFile:
-    _misplaced(data)
-    for key, example in (
-        ("horizon", "the rounds of a run, such as horizon = 20_000"),
-        ("problem", "a section [problem] with rewards and delays"),
-    ):
-        if key not in data:
-            raise ConfigurationError(f"{key} is missing; give {example}.")
+    data.update(options)
     find_modules_beside(path)
-    numbers = {"runs": RUNS, "seed": 0, **data}
-    horizon, runs, seed = (integer(numbers[key], key, *LIMITS[key]) for key in ("horizon", "runs", "seed"))
-    return SimulationFile(
-        problem=read_problem(data["problem"]),
-        policies=_policies(data["policies"]) if "policies" in data else default_policies(),
-        horizon=horizon,
-        runs=runs,
-        seed=seed,
-        checkpoints=_checkpoints(data.get("checkpoints", 100), horizon),
-        out=_folder(data.get("out"), path),
-    )
+    return {"out": OUT / path.stem, **data}
 
 
-def _misplaced(data: Mapping[str, Any]) -> None:
-    """In TOML a key below a [section] belongs to it: say so where a file's own key stands there."""
-    given = data.get("policies")
-    policies = given if isinstance(given, list) else []
-    sections = [("problem", data.get("problem")), *((f"policies[{j}]", policy) for j, policy in enumerate(policies))]
+def _simulation(data: Mapping[str, Any]) -> SimulationFile:
+    _reject_misplaced(data)
+    simulation = from_table(SimulationFile, data, "", "A file")
+    if isinstance(simulation.checkpoints, list):
+        for key, checkpoint in indexed(simulation.checkpoints, "checkpoints"):
+            integer(checkpoint, key, 1, simulation.horizon)
+    return simulation
+
+
+def _reject_misplaced(data: Mapping[str, Any]) -> None:
+    """In TOML a key below a [section] belongs to that section: say so for a key of the file."""
+    policies = data.get("policies")
+    sections = [("problem", data.get("problem")), *indexed(policies if isinstance(policies, list) else [], "policies")]
     for at, section in sections:
         if isinstance(section, Mapping):
             for key in ("runs", "seed", "checkpoints", "out", *(("horizon",) if at == "problem" else ())):
@@ -146,27 +176,3 @@ def _misplaced(data: Mapping[str, Any]) -> None:
                     raise ConfigurationError(
                         f"{at}.{key} is not known; put {key} at the top of the file, before the first [section]."
                     )
-
-
-def _policies(data: Any) -> list[Policy]:
-    if not isinstance(data, list) or not data:
-        raise ConfigurationError(
-            f'policies is {fmt(data)}; give a section [[policies]] with policy = "NAME" for each policy.'
-        )
-    return [read_policy(policy, f"policies[{place}]") for place, policy in enumerate(data)]
-
-
-def _checkpoints(data: Any, horizon: int) -> int | list[int]:
-    if isinstance(data, list) and data:
-        return [integer(value, f"checkpoints[{place}]", 1, horizon) for place, value in enumerate(data)]
-    if isinstance(data, int | float):
-        return integer(data, "checkpoints", 1, 10_000_000)
-    raise ConfigurationError(f"checkpoints is {fmt(data)}; give a number of checkpoints, or a list of rounds.")
-
-
-def _folder(data: Any, path: Path) -> Path:
-    if data is None:
-        return OUT / path.stem
-    if not isinstance(data, str | Path) or not str(data).strip():
-        raise ConfigurationError(f'out is {fmt(data)}; give a folder, such as "out/{path.stem}".')
-    return Path(data).expanduser()

@@ -1,4 +1,5 @@
-"""Studies: one set-up, played for every combination of values of a few axes."""
+"""Studies: one set-up, played for every combination of the values of its axes. A sweep has one axis, a scenario of the
+arena none."""
 
 from __future__ import annotations
 
@@ -7,13 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from belated.errors import ConfigurationError
+from belated.formatting import unique_labels
 from belated.kernel.rng import family_generator
 from belated.policies import Policy
 from belated.problem import Family, Problem
 from belated.specs.tables import suggest
 
-Place = Mapping[str, Any]
-"""Of each axis a value."""
+ENOUGH_RUNS = 400
+"""Runs from which on a claim is judged: a confidence interval knows nothing of a tail that was not sampled."""
+FEWEST_RUNS = 8
+"""The fewest runs that a fraction leaves, where a study has as many."""
+
+Coordinates = Mapping[str, Any]
+"""A value for each axis, by its name."""
 PolicyName = Annotated[str, "policy"]
 """The label of a policy of a study; none if empty."""
 AxisName = Annotated[str, "axis"]
@@ -22,7 +29,7 @@ AxisName = Annotated[str, "axis"]
 
 @dataclass(frozen=True)
 class Axis:
-    """What is varied, and over which values."""
+    """What varies, and its values."""
 
     name: str
     values: tuple[Any, ...]
@@ -30,21 +37,21 @@ class Axis:
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination: what is simulated there."""
+    """One combination of values: what is simulated there."""
 
-    place: Place
+    coordinates: Coordinates
     problem: Problem | Family
     policies: tuple[Policy, ...]
     horizon: int
 
     @property
     def name(self) -> str:
-        """The combination in words, for messages."""
-        return ",".join(f"{axis}={value}" for axis, value in self.place.items()) or "all"
+        """The coordinates in words, for messages."""
+        return ",".join(f"{axis}={value}" for axis, value in self.coordinates.items()) or "all"
 
 
 def first_problem(cell: Cell, seed: int = 0) -> Problem:
-    """The problem of a cell; where each run has its own, that of the first."""
+    """The problem of a cell; where each run has its own, that of the first run."""
     return cell.problem if isinstance(cell.problem, Problem) else cell.problem(family_generator(seed, 0))
 
 
@@ -57,13 +64,13 @@ class Study:
     about: str
     axes: tuple[Axis, ...]
     labels: tuple[str, ...]
-    """Of each policy a name."""
+    """A label for each policy."""
     cells: tuple[Cell, ...]
     runs: int
     """Runs of each cell at first."""
-    most: int
-    """Runs of each cell at the most, where a claim is undecided."""
-    checkpoints: int | tuple[int, ...]
+    max_runs: int
+    """Runs of each cell at most, where a claim is undecided."""
+    checkpoints: int | Sequence[int]
 
     def axis(self, name: str) -> Axis:
         """The axis of this name."""
@@ -80,71 +87,75 @@ class Study:
         if label in self.labels:
             return self.labels.index(label)
         raise ConfigurationError(
-            f"the study {self.name!r} has no policy {label!r}.{suggest(label, self.labels)} There is "
+            f"the study {self.name!r} has no policy {label!r}.{suggest(label, self.labels)} It has "
             f"{', '.join(self.labels)}."
         )
 
-    def where(self, wanted: Place) -> list[int]:
-        """The numbers of the cells that lie at a place; a list allows several values of an axis."""
-        allowed = {
+    def where(self, selection: Coordinates) -> list[int]:
+        """The numbers of the cells with these coordinates; a list selects several values of an axis."""
+        selected = {
             name: value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-            for name, value in wanted.items()
+            for name, value in selection.items()
         }
-        for name, values in allowed.items():
-            known = self.axis(name).values
+        for name, values in selected.items():
+            available = self.axis(name).values
             if not values:
-                raise ConfigurationError(f"{name} has no value; give one or more of {', '.join(map(str, known))}.")
+                raise ConfigurationError(f"{name} has no value; give one or more of {', '.join(map(str, available))}.")
             for value in values:
-                if value not in known:
+                if value not in available:
                     raise ConfigurationError(
                         f"the axis {name!r} of the study {self.name!r} has no value {value!r}; it has "
-                        f"{', '.join(map(str, known))}."
+                        f"{', '.join(map(str, available))}."
                     )
         return [
             number
             for number, cell in enumerate(self.cells)
-            if all(cell.place[name] in values for name, values in allowed.items())
+            if all(cell.coordinates[name] in values for name, values in selected.items())
         ]
 
-    def within(self, place: Place) -> tuple[Study, list[int]]:
-        """The part of it that lies at a place, where a list allows several values of an axis, and the numbers of its
-        cells; the axes stay."""
-        numbers = self.where(place)
-        kept = {name: [self.cells[number].place[name] for number in numbers] for name in place}
+    def within(self, selection: Coordinates) -> tuple[Study, list[int]]:
+        """The part of the study with these coordinates, and the numbers of its cells; all axes are kept."""
+        numbers = self.where(selection)
+        kept = {name: [self.cells[number].coordinates[name] for number in numbers] for name in selection}
         axes = tuple(
             replace(axis, values=tuple(value for value in axis.values if value in kept.get(axis.name, axis.values)))
             for axis in self.axes
         )
         return replace(self, axes=axes, cells=tuple(self.cells[number] for number in numbers)), numbers
 
-    def at(self, place: Place) -> tuple[Study, list[int]]:
-        """The part of it that lies at a place, and the numbers of its cells; the axes of the place are gone."""
-        numbers = self.where(place)
+    def at(self, selection: Coordinates) -> tuple[Study, list[int]]:
+        """The part of the study with these coordinates, and the numbers of its cells; their axes are dropped."""
+        numbers = self.where(selection)
         cells = tuple(
-            replace(cell, place={name: value for name, value in cell.place.items() if name not in place})
+            replace(cell, coordinates={name: x for name, x in cell.coordinates.items() if name not in selection})
             for cell in (self.cells[number] for number in numbers)
         )
-        return replace(self, axes=tuple(axis for axis in self.axes if axis.name not in place), cells=cells), numbers
+        return replace(self, axes=tuple(axis for axis in self.axes if axis.name not in selection), cells=cells), numbers
 
-    def looks(self) -> list[int]:
-        """The numbers of runs at which claims are judged: from 400 on, as far as there are so many, four times as many
-        each time, up to the most.
+    def interim_looks(self) -> list[int]:
+        """The numbers of runs at which claims are judged: from 400 on, if there are that many, four times as many each
+        time, up to the maximum.
 
-        >>> Study("s", "", (), ("UCB",), (), 100, 6400, 1).looks(), Study("s", "", (), ("UCB",), (), 40, 40, 1).looks()
-        ([400, 1600, 6400], [40])
+        >>> Study("s", "", (), ("UCB",), (), 100, 6400, 1).interim_looks()
+        [400, 1600, 6400]
+        >>> Study("s", "", (), ("UCB",), (), 40, 40, 1).interim_looks()
+        [40]
         """
-        found = [max(self.runs, min(ENOUGH, self.most))]
-        while found[-1] < self.most:
-            found.append(min(4 * found[-1], self.most))
-        return found
+        looks = [max(self.runs, min(ENOUGH_RUNS, self.max_runs))]
+        while looks[-1] < self.max_runs:
+            looks.append(min(4 * looks[-1], self.max_runs))
+        return looks
 
     def scaled(self, fraction: float) -> Study:
-        """The same with a fraction of the runs, but no fewer than a standard error needs."""
-        runs, most = (min(number, max(FEWEST, round(number * fraction))) for number in (self.runs, self.most))
-        return replace(self, runs=runs, most=most)
+        """The same study with a fraction of the runs, but not fewer than a standard error needs."""
+        runs, most = (min(n, max(FEWEST_RUNS, round(n * fraction))) for n in (self.runs, self.max_runs))
+        return replace(self, runs=runs, max_runs=most)
 
 
-ENOUGH = 400
-"""Runs from which a claim is judged: an interval does not know of a tail that was not met."""
-FEWEST = 8
-"""Runs at the least, where a study has as many."""
+def column_labels(lists: Sequence[Sequence[Policy]]) -> tuple[str, ...]:
+    """A unique label for each column of policies; parameters are added only where all lists agree on them."""
+    columns = list(zip(*lists, strict=True))
+    labels = [" / ".join(dict.fromkeys(policy.label for policy in column)) for column in columns]
+    described = [sorted({policy.describe() for policy in column}) for column in columns]
+    details = [texts[0] if len(texts) == 1 else label for label, texts in zip(labels, described, strict=True)]
+    return tuple(unique_labels(labels, details))

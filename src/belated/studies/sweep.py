@@ -1,12 +1,11 @@
-"""sweep(): pseudo-regret against one parameter, the same seeds for every value."""
+"""sweep(): pseudo-regret against one parameter, the same seed for every value."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +15,14 @@ from belated.policies import Policy
 from belated.problem import Family, Problem
 from belated.simulation.progress import Progress, progress_reporter
 from belated.simulation.result import Result
-from belated.simulation.simulate import simulate
-from belated.validation import MAX_HORIZON, Domain
+from belated.studies.runner import Batch, RunnerStep, StoppingRule, StudyRunner
+from belated.studies.study import Axis, Cell, Study, column_labels
+from belated.validation import MAX_HORIZON, check_integer
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_HORIZON = Domain(1, MAX_HORIZON, whole=True)
-_RUNS = Domain(1, 2**31, whole=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +36,7 @@ class Sweep:
     values: list[Any]
     """(V,) its values."""
     labels: list[str]
-    """(P,) a name for each policy."""
+    """(P,) a label for each policy."""
     results: list[Result]
     """(V,) the whole result for each value."""
 
@@ -112,42 +109,63 @@ def sweep(
     >>> from belated.delays import Fixed
     >>> from belated.policies import UCB, SuccessiveElimination
     >>> from belated.rewards import Bernoulli
-    >>> found = sweep(lambda delay: Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(delay)), [0, 100, 400],
+    >>> swept = sweep(lambda delay: Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(delay)), [0, 100, 400],
     ...               [UCB(), SuccessiveElimination()], horizon=1000, runs=50, name="delay")
-    >>> found.mean.shape, bool(found.mean[0, 2] > found.mean[0, 0])
+    >>> swept.mean.shape, bool(swept.mean[0, 2] > swept.mean[0, 0])
     ((2, 3), True)
     """
     points = _points(values)
-    lists = [_listed(policies(value) if callable(policies) else policies) for value in points]
-    labels = _labels(lists, points)
-    problems = [problem_of(value) for value in points]
-    horizons = [_whole(_HORIZON, "horizon", horizon(value) if callable(horizon) else horizon) for value in points]
-    runs = _whole(_RUNS, "runs", runs)
+    lists = [_policies(policies(value) if callable(policies) else policies, value) for value in points]
+    if len({len(one) for one in lists}) > 1:
+        value, odd = next((value, one) for value, one in zip(points, lists, strict=True) if len(one) != len(lists[0]))
+        raise InvalidParameter(f"policies for {value!r} is {odd!r}; give the same number of policies for each value.")
+    cells = []
+    for value, chosen in zip(points, lists, strict=True):
+        rounds = check_integer("horizon", horizon(value) if callable(horizon) else horizon, 1, MAX_HORIZON)
+        cells.append(Cell({name: value}, problem_of(value), chosen, rounds))
+    runs = check_integer("runs", runs, 1, 2**31)
+    axis, rounds_kept = Axis(name, tuple(points)), cast("int | Sequence[int]", checkpoints)
+    study = Study(name, "", (axis,), column_labels(lists), tuple(cells), runs, runs, rounds_kept)
+    return sweep_study(study, seed=seed, workers=workers, progress=progress)
+
+
+def sweep_study(
+    study: Study,
+    *,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
+) -> Sweep:
+    """Play a study with one axis, value by value."""
+    (axis,) = study.axes
     results: list[Result] = []
-    with progress_reporter(progress, total=runs * len(labels) * sum(horizons)) as report:
-        same: dict[str, Any] = {"runs": runs, "seed": seed, "checkpoints": checkpoints, "workers": workers}
-        try:
-            for problem, chosen, rounds in zip(problems, lists, horizons, strict=True):
-                results.append(simulate(problem, chosen, horizon=rounds, progress=_increments(report), **same))
-        except KeyboardInterrupt as error:
-            done = len(results)
-            finished = Sweep(name, points[:done], labels, results) if done else None
-            message = f"interrupted after {done} of {len(points)} values."
-            stopped = SweepInterrupted(message, finished, getattr(error, "result", None))
-            raise stopped from None
-    return Sweep(name, points, labels, results)
-
-
-def _increments(report: Callable[[int], None]) -> Callable[[Progress], None]:
-    """Hands on the rounds played since the last call."""
     before = 0
 
-    def show(progress: Progress) -> None:
-        nonlocal before
-        report(progress.done - before)
-        before = progress.done
+    def swept() -> Sweep:
+        return Sweep(axis.name, list(axis.values[: len(results)]), list(study.labels), results)
 
-    return show
+    def rule() -> StoppingRule[Sweep]:
+        nonlocal before
+        for cell in range(len(study.cells)):
+            before = 0
+            played = yield Batch([cell], study.runs)
+            results.append(played[cell])
+        return swept()
+
+    rounds = study.runs * len(study.labels) * sum(cell.horizon for cell in study.cells)
+    with progress_reporter(progress, rounds) as report:
+
+        def watch(step: RunnerStep) -> None:
+            nonlocal before
+            report(step.progress.done - before)
+            before = step.progress.done
+
+        try:
+            with StudyRunner(seed=seed, workers=workers, watch=watch) as runner:
+                return runner.run(study, rule())
+        except KeyboardInterrupt as error:
+            message = f"interrupted after {len(results)} of {len(axis.values)} values."
+            raise SweepInterrupted(message, swept() if results else None, getattr(error, "result", None)) from None
 
 
 def _points(values: Iterable[Any]) -> list[Any]:
@@ -159,30 +177,10 @@ def _points(values: Iterable[Any]) -> list[Any]:
     return points
 
 
-def _listed(policies: Any) -> list[Policy]:
-    return [policies] if isinstance(policies, Policy) else list(policies)
-
-
-def _whole(domain: Domain, name: str, value: Any) -> int:
-    found = domain.check("sweep", name, value)
-    assert found is not None
-    return int(found)
-
-
-def _labels(lists: Sequence[Sequence[Policy]], points: Sequence[Any]) -> list[str]:
-    """A label for each policy: short where that is unique, with its parameters where these tell it apart and are the
-    same for all values."""
-    for value, chosen in zip(points, lists, strict=True):
-        if not chosen or len(chosen) != len(lists[0]) or not all(isinstance(policy, Policy) for policy in chosen):
-            raise InvalidParameter(
-                f"policies for {value!r} is {chosen!r}; give the same number of policies for each value, at least one, "
-                "such as [UCB(confidence=1.0)]."
-            )
-    columns = list(zip(*lists, strict=True))
-    names = [" / ".join(dict.fromkeys(policy.label for policy in column)) for column in columns]
-    count = Counter(names)
-    for place, column in enumerate(columns):
-        told = {policy.describe() for policy in column}
-        if count[names[place]] > 1 and len(told) == 1:
-            names[place] = told.pop()
-    return [name if names.count(name) == 1 else f"{name} #{names[: j + 1].count(name)}" for j, name in enumerate(names)]
+def _policies(policies: Any, value: Any) -> tuple[Policy, ...]:
+    chosen = (policies,) if isinstance(policies, Policy) else tuple(policies)
+    if not chosen or not all(isinstance(policy, Policy) for policy in chosen):
+        raise InvalidParameter(
+            f"policies for {value!r} is {list(chosen)!r}; give at least one policy, such as [UCB(confidence=1.0)]."
+        )
+    return chosen

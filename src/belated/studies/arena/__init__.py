@@ -1,4 +1,4 @@
-"""The arena: every policy meets every kind of delay, on named rows with paired runs."""
+"""The arena: every policy meets every kind of delay, on named scenarios with paired runs."""
 
 from belated.studies.arena.contestants import contestants
 from belated.studies.arena.play import play

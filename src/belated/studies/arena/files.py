@@ -1,4 +1,4 @@
-"""What the arena leaves: scores as data, tables, and the picture."""
+"""The files of the arena: scores as data, tables, and pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,12 @@ from belated.errors import InvalidParameter, StateError
 from belated.studies.arena.scenarios import Scenario
 from belated.studies.arena.scores import HIGH, Scores
 
-FORMAT = "belated.studies.arena.1"
+FORMAT = "belated.arena.1"
 _ARRAYS = ("regret", "stderr", "error", "runs")
 
 
 def write(stage: StagedOutput, scores: Scores) -> None:
-    """scores.json, ratios.csv, arena.md, and the pictures arena and arena-small as png and svg."""
+    """Write scores.json, ratios.csv, arena.md, and the pictures arena and arena-small as png and svg."""
     from belated.simulation.figures import save_figure
     from belated.studies.arena.picture import heat_map, small_map
 
@@ -31,14 +30,14 @@ def write(stage: StagedOutput, scores: Scores) -> None:
     stage.path("ratios.csv").write_text(_csv(scores), encoding="utf-8")
     stage.path("arena.md").write_text(markdown(scores), encoding="utf-8")
     for name, figure in (("arena", heat_map(scores)), ("arena-small", small_map(scores))):
-        for kind in ("png", "svg"):
-            save_figure(figure, stage.path(f"{name}.{kind}"))
+        for suffix in ("png", "svg"):
+            save_figure(figure, stage.path(f"{name}.{suffix}"))
 
 
 def to_dict(scores: Scores) -> dict[str, Any]:
     """The scores as plain data."""
     arrays = {name: getattr(scores, name).tolist() for name in _ARRAYS}
-    rows = [asdict(row) for row in scores.rows]
+    rows = [scenario.to_dict() for scenario in scores.scenarios]
     return {"format": FORMAT, "version": __version__, "labels": list(scores.labels), "rows": rows, **arrays}
 
 
@@ -46,20 +45,20 @@ def read(path: Path) -> Scores:
     """The scores of a file ``scores.json``."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        if (found := data["format"]) == FORMAT:
+        if (format := data["format"]) == FORMAT:
             return _scores(data)
     except FileNotFoundError:
         raise StateError(f"there is no file {str(path)!r}; give the scores.json that belated arena wrote.") from None
     except OSError as error:
         raise StateError(f"{str(path)!r} cannot be read: {error.strerror}; give a scores.json.") from error
     except (KeyError, TypeError, ValueError) as error:
-        raise StateError(f"{str(path)!r} holds no scores of the arena, or is damaged: {error!r}.") from error
-    raise StateError(f"{str(path)!r} has the format {found!r}; this version reads {FORMAT!r}. Play the arena again.")
+        raise StateError(f"{str(path)!r} is not a scores.json of the arena, or is damaged: {error!r}.") from error
+    raise StateError(f"{str(path)!r} has the format {format!r}; this version reads {FORMAT!r}. Play the arena again.")
 
 
 def _scores(data: Mapping[str, Any]) -> Scores:
     """The scores of plain data; a ValueError where its parts do not fit."""
-    rows, labels = tuple(Scenario(**row) for row in data["rows"]), tuple(data["labels"])
+    rows, labels = tuple(Scenario.from_dict(row) for row in data["rows"]), tuple(data["labels"])
     regret, stderr, error = (np.array(data[name], np.float64) for name in _ARRAYS[:3])
     runs = np.array(data["runs"], np.int64)
     shape = (len(rows), len(labels))
@@ -73,55 +72,57 @@ def _scores(data: Mapping[str, Any]) -> Scores:
 
 
 def _csv(scores: Scores) -> str:
-    """A tidy table: one line a row and policy."""
+    """A tidy table: one line for each scenario and policy."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(["row", "kind", "held", "horizon", "runs", "policy", "regret", "stderr", "ratio", "ratio_stderr"])
     ratio = scores.ratio
-    for i, row in enumerate(scores.rows):
+    for i, scenario in enumerate(scores.scenarios):
         for j, label in enumerate(scores.labels):
             numbers = (scores.regret[i, j], scores.stderr[i, j], ratio[i, j], scores.error[i, j])
-            start = (row.name, row.kind, str(row.held).lower(), row.horizon, scores.runs[i], label)
+            held = str(scenario.held_out).lower()
+            start = (scenario.name, scenario.kind, held, scenario.horizon, scores.runs[i], label)
             lines.writerow([*start, *(f"{number:.6g}" for number in numbers)])
     return text.getvalue()
 
 
 def markdown(scores: Scores) -> str:
-    """What it comes to for each policy, with the held rows by themselves, and every ratio."""
+    """The means of each policy, those of held-out scenarios separately, and every ratio."""
     parts = ["# Arena", "", *_summary(scores, "All rows", (False, True))]
-    if any(row.held for row in scores.rows) and not all(row.held for row in scores.rows):
+    if len({scenario.held_out for scenario in scores.scenarios}) > 1:
         parts += _summary(scores, "Rows that were looked at while policies were made", (False,))
         parts += _summary(scores, "Rows that were held out", (True,))
     parts += ["## Regret over the least of the row", "", "| row | " + " | ".join(map(_cell, scores.labels)) + " |"]
     parts.append("| :-- |" + " --: |" * len(scores.labels))
-    for row, ratios in zip(scores.rows, scores.ratio, strict=True):
+    for scenario, ratios in zip(scores.scenarios, scores.ratio, strict=True):
         cells = " | ".join(f"**{ratio:.2f}**" if ratio == 1.0 else f"{ratio:.2f}" for ratio in ratios)
-        parts.append(f"| {row.name}{' (held out)' if row.held else ''} | {cells} |")
+        parts.append(f"| {scenario.name}{' (held out)' if scenario.held_out else ''} | {cells} |")
     parts += ["", *([scores.precision, ""] if scores.precision else []), *_above(scores)]
     return "\n".join(parts)
 
 
 def _cell(text: str) -> str:
-    """A text inside a table's cell, which no sign of it ends."""
+    """A text for a cell of a table, escaped."""
     return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())
 
 
 def _above(scores: Scores) -> list[str]:
-    """For each policy the rows that are counted, the worst first."""
+    """For each policy the scenarios above the limit, the worst first."""
     lines = [f"## Rows above {HIGH:g}", "", "| policy | rows |", "| :-- | :-- |"]
     for label in scores.ranked():
-        ratio = dict(zip([row.name for row in scores.rows], scores.ratio[:, scores.labels.index(label)], strict=True))
+        column = scores.ratio[:, scores.labels.index(label)]
+        ratio = {scenario.name: value for scenario, value in zip(scores.scenarios, column, strict=True)}
         names = sorted(scores.above(label), key=lambda name: -ratio[name])
         lines.append(f"| {_cell(label)} | {', '.join(f'{name} ({ratio[name]:.2f})' for name in names) or 'none'} |")
     return [*lines, ""]
 
 
-def _summary(scores: Scores, title: str, held: Sequence[bool]) -> list[str]:
+def _summary(scores: Scores, title: str, held_out: Sequence[bool]) -> list[str]:
     """A table with a line for each policy, the best first."""
-    kept = scores.among(lambda row: row.held in held)
+    kept = scores.select(lambda scenario: scenario.held_out in held_out)
     kinds = kept.kinds
     lines = [
-        f"## {title} ({len(kept.rows)})",
+        f"## {title} ({len(kept.scenarios)})",
         "",
         f"| policy | all | {' | '.join(kinds)} | worst row | above {HIGH:g} |",
         "| :-- |" + " --: |" * (1 + len(kinds)) + " :-- | --: |",
@@ -130,8 +131,8 @@ def _summary(scores: Scores, title: str, held: Sequence[bool]) -> list[str]:
         means = [kept.geometric_mean(label)]
         means += [kept.of_kind(kind).geometric_mean(label) for kind in kinds]
         name, ratio = kept.worst(label)
-        told = " | ".join(f"{mean:.2f}" for mean in means)
+        columns = " | ".join(f"{mean:.2f}" for mean in means)
         lines.append(
-            f"| {_cell(label)} | {told} | {name} ({ratio:.2f}) | {len(kept.above(label))} of {len(kept.rows)} |"
+            f"| {_cell(label)} | {columns} | {name} ({ratio:.2f}) | {len(kept.above(label))} of {len(kept.scenarios)} |"
         )
     return [*lines, "", "Geometric means of the ratio to each row's best.", ""]

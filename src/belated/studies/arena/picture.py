@@ -1,4 +1,4 @@
-"""The arena as pictures: a heat map of the ratios to each row's best, and a small one of what they come to."""
+"""The arena as pictures: a heat map of the ratios to the best of each scenario, and a small one of their means."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from belated.formatting import ratio
+from belated.policies._base.policy import POLICIES
 from belated.simulation.figures import STYLE
-from belated.studies.arena.scores import Scores, three_figures
+from belated.studies.arena.scores import Scores
 
 DARKEST = 16.0
-"""The ratio from which on a tile is as dark as it gets."""
+"""The ratio from which on a tile has the darkest colour."""
 TITLES = {
     "independent": "delays independent\nof the reward",
     "reward-dependent": "delays that depend\non the reward",
@@ -33,23 +35,21 @@ _COLOURS = LinearSegmentedColormap.from_list(
     "ratios", ["#F3F8F5", "#F9EBC1", "#F4B860", "#DE6E4B", "#97314F", "#3D1638"], N=512
 )
 _HELD, _HELD_COLOUR = "◆", "#1F5FA8"
-"""Behind the names of rows that were held out, which have this colour."""
-OURS = ("Prefix-UCB", "Prefix-SE", "Pending-UCB")
-"""Labels of the policies that are new with this package."""
-_OURS_COLOUR = "#7B2CBF"
+"""Marks the names of scenarios that were held out, which have this colour."""
+_NEW_COLOUR = "#7B2CBF"
 _TILE = 0.27
 """The height of a tile in inches."""
 _LETTERS = 15
-"""Of the text below, in an inch."""
+"""Letters of the note below, in an inch."""
 
 
 def heat_map(scores: Scores) -> Figure:
-    """One tile a row and policy: the policy's regret over the least of the row. Policies stand in the order of their
-    geometric mean over all rows, which comes last; below each kind of row is its geometric mean."""
+    """A tile for each scenario and policy: the policy's regret over the least of the scenario. Policies are ordered by
+    their geometric mean over all scenarios, which comes last; below each kind of scenario is its geometric mean."""
     labels = scores.ranked()
     order = [scores.labels.index(label) for label in labels]
     parts = [scores.of_kind(kind) for kind in scores.kinds]
-    heights = [len(part.rows) + 1.0 for part in parts] + ([1.0] if len(parts) > 1 else [])
+    heights = [len(part.scenarios) + 1.0 for part in parts] + ([1.0] if len(parts) > 1 else [])
     with matplotlib.rc_context(STYLE | {"axes.grid": False, "font.size": 8.5}):
         size = (3.2 + 0.62 * len(labels), 2.3 + _TILE * (sum(heights) + 1.6 * len(heights)))
         figure = Figure(figsize=size, dpi=150, layout="constrained")
@@ -74,62 +74,68 @@ def heat_map(scores: Scores) -> Figure:
             axes.set_xticks([])
         grid[0].xaxis.tick_top()
         grid[0].set_xticks(range(len(labels)), labels, rotation=38, ha="left", rotation_mode="anchor")
-        _mark_ours(grid[0].get_xticklabels())
-        held = f" {_HELD} held out while policies were made." if any(row.held for row in scores.rows) else ""
-        _say_below(
+        _mark_new(grid[0].get_xticklabels())
+        held = (
+            f" {_HELD} held out while policies were made."
+            if any(scenario.held_out for scenario in scores.scenarios)
+            else ""
+        )
+        _note_below(
             figure,
-            f"{_count(scores)} runs a row, the same rewards and delays for all policies.{held}{_note_of_ours(labels)}",
+            f"{_count(scores)} runs a row, the same rewards and delays for all policies.{held}{_note_on_new(labels)}",
         )
     return figure
 
 
 def small_map(scores: Scores) -> Figure:
-    """One line a policy: geometric means of all rows and of each kind, and the worst row."""
+    """A line for each policy: geometric means of all scenarios and of each kind, and the worst scenario."""
     labels = scores.ranked()
     order = [scores.labels.index(label) for label in labels]
     parts = [scores] + ([scores.of_kind(kind) for kind in scores.kinds] if len(scores.kinds) > 1 else [])
     worst = [scores.worst(label) for label in labels]
-    shown = np.stack([*(part.means()[order] for part in parts), np.array([ratio for _, ratio in worst])], axis=1)
+    values = np.stack([*(part.means()[order] for part in parts), np.array([value for _, value in worst])], axis=1)
     with matplotlib.rc_context(STYLE | {"axes.grid": False, "font.size": 9.5}):
         figure = Figure(figsize=(9.0, 1.9 + _TILE * len(labels)), dpi=150, layout="constrained")
         figure.suptitle("Regret over the least of each row: geometric means", fontsize=13, fontweight="bold")
         axes = figure.subplots()
-        _tiles(axes, shown, np.zeros(shown.shape, np.bool_), bold=range(len(labels)), columns=[0])
+        _tiles(axes, values, np.zeros(values.shape, np.bool_), bold=range(len(labels)), columns=[0])
         titles = ["all rows"] + [_SHORT[kind] for kind in scores.kinds if len(parts) > 1] + ["worst row"]
-        counts = [f"({len(part.rows)})" for part in parts] + [""]
+        counts = [f"({len(part.scenarios)})" for part in parts] + [""]
         axes.xaxis.tick_top()
-        told = [f"{title} {count}".strip() for title, count in zip(titles, counts, strict=True)]
-        axes.set_xticks(range(len(told)), told, fontsize=8.5)
+        ticks = [f"{title} {count}".strip() for title, count in zip(titles, counts, strict=True)]
+        axes.set_xticks(range(len(ticks)), ticks, fontsize=8.5)
         axes.set_yticks(range(len(labels)), labels)
-        _mark_ours(axes.get_yticklabels())
+        _mark_new(axes.get_yticklabels())
         for i, (name, _) in enumerate(worst):
             axes.text(len(titles) - 0.4, i, name, ha="left", va="center", fontsize=8.5, color="#555555")
-        _say_below(
+        _note_below(
             figure,
-            f"{_count(scores)} runs a row, the same rewards and delays for all policies.{_note_of_ours(labels)}",
+            f"{_count(scores)} runs a row, the same rewards and delays for all policies.{_note_on_new(labels)}",
         )
     return figure
 
 
-def _is_ours(label: str) -> bool:
-    """Whether it is the label of one of ours, alone or with its parameters; not that of a user's own class."""
-    return any(label == own or (label.startswith(f"{own} ") and "(" not in label) for own in OURS)
+def is_new(label: str) -> bool:
+    """Whether a label is that of a policy introduced with this package, with or without parameters; a label with the
+    name of a user's own class is not."""
+    new = [POLICIES[name].label for name in POLICIES if POLICIES[name].introduced_here]
+    return any(label == one or (label.startswith(f"{one} ") and "(" not in label) for one in new)
 
 
-def _mark_ours(names: Iterable[Text]) -> None:
+def _mark_new(names: Iterable[Text]) -> None:
     for text in names:
         text.set_fontweight("bold")
-        if _is_ours(text.get_text()):
-            text.set_color(_OURS_COLOUR)
+        if is_new(text.get_text()):
+            text.set_color(_NEW_COLOUR)
 
 
-def _note_of_ours(labels: Sequence[str]) -> str:
-    return " Names in violet: policies that are new with this package." if any(map(_is_ours, labels)) else ""
+def _note_on_new(labels: Sequence[str]) -> str:
+    return " Names in violet: policies that are new with this package." if any(map(is_new, labels)) else ""
 
 
-def _say_below(figure: Figure, told: str) -> None:
-    """A note below all tiles, and their places found."""
-    figure.supxlabel(textwrap.fill(told, int(_LETTERS * figure.get_figwidth())), fontsize=8, color="#555555")
+def _note_below(figure: Figure, note: str) -> None:
+    """A note below all tiles; then lay the figure out."""
+    figure.supxlabel(textwrap.fill(note, int(_LETTERS * figure.get_figwidth())), fontsize=8, color="#555555")
     layout = figure.get_layout_engine()
     if layout is not None:
         layout.execute(figure)  # and again when it is drawn: names at the edge move as tiles grow narrower
@@ -137,14 +143,14 @@ def _say_below(figure: Figure, told: str) -> None:
 
 def _block(axes: Axes, part: Scores, order: list[int]) -> None:
     """The tiles of one kind, and its geometric means."""
-    ratio = part.ratio[:, order]
-    last = len(part.rows)
-    best = np.vstack([ratio == 1.0, np.zeros(len(order), np.bool_)])
-    _tiles(axes, np.vstack([ratio, part.means()[order]]), best, bold=[last])
-    names = [f"{row.name} {_HELD}" if row.held else row.name for row in part.rows]
+    ratios = part.ratio[:, order]
+    last = len(part.scenarios)
+    best = np.vstack([ratios == 1.0, np.zeros(len(order), np.bool_)])
+    _tiles(axes, np.vstack([ratios, part.means()[order]]), best, bold=[last])
+    names = [f"{scenario.name} {_HELD}" if scenario.held_out else scenario.name for scenario in part.scenarios]
     axes.set_yticks(range(last + 1), [*names, "geometric mean"])
-    for row, text in zip(part.rows, axes.get_yticklabels(), strict=False):
-        if row.held:
+    for scenario, text in zip(part.scenarios, axes.get_yticklabels(), strict=False):
+        if scenario.held_out:
             text.set_color(_HELD_COLOUR)
     axes.get_yticklabels()[-1].set_fontweight("bold")
     axes.axhline(last - 0.5, color="#444444", linewidth=1.2)
@@ -152,28 +158,28 @@ def _block(axes: Axes, part: Scores, order: list[int]) -> None:
 
 def _tiles(
     axes: Axes,
-    shown: npt.NDArray[np.float64],
+    values: npt.NDArray[np.float64],
     best: npt.NDArray[np.bool_],
     *,
     bold: Iterable[int],
     columns: Iterable[int] | None = None,
 ) -> None:
     """Tiles with their numbers, the darker the larger; bold where it is best, and in some lines (of some columns)."""
-    heat = np.log2(np.clip(shown, 1.0, DARKEST)) / math.log2(DARKEST)
+    heat = np.log2(np.clip(values, 1.0, DARKEST)) / math.log2(DARKEST)
     axes.imshow(heat, cmap=_COLOURS, vmin=0.0, vmax=1.0, aspect="auto")
-    strong = {(i, j) for i in bold for j in (range(shown.shape[1]) if columns is None else columns)}
-    for i, j in np.ndindex(*shown.shape):
+    strong = {(i, j) for i in bold for j in (range(values.shape[1]) if columns is None else columns)}
+    for i, j in np.ndindex(*values.shape):
         axes.text(
             j,
             i,
-            "1" if best[i, j] else three_figures(float(shown[i, j])),
+            "1" if best[i, j] else ratio(float(values[i, j])),
             ha="center",
             va="center",
             color="white" if heat[i, j] > 0.62 else "#08613F" if best[i, j] else "#222222",
             fontweight="bold" if best[i, j] or (i, j) in strong else "normal",
         )
-    axes.set_xticks(np.arange(shown.shape[1] + 1) - 0.5, minor=True)
-    axes.set_yticks(np.arange(shown.shape[0] + 1) - 0.5, minor=True)
+    axes.set_xticks(np.arange(values.shape[1] + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(values.shape[0] + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=1.2)
     axes.tick_params(which="both", length=0)
     for spine in axes.spines.values():

@@ -1,27 +1,27 @@
-"""The rows of the arena: families of problems, each with its reason, read from files."""
+"""The scenarios of the arena: families of problems, each with its reason, read from files."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
-from typing import Any
-
-import numpy as np
+from typing import Annotated, Any
 
 from belated.errors import ConfigurationError
+from belated.policies._base.policy import Policy
 from belated.problem import Family, Problem
 from belated.specs import read_problem
-from belated.specs.tables import integer, mapping, reject_unknown, suggest
+from belated.specs.tables import Key, Text, from_table, suggest
+from belated.studies.study import Cell, Study, first_problem
+from belated.validation import MAX_HORIZON, Domain
 
 INDEPENDENT, DEPENDENT, LOST = "independent", "reward-dependent", "lost"
 KINDS = (INDEPENDENT, DEPENDENT, LOST)
-"""Rows whose delays do not depend on the reward, whose delays do, and in which answers are lost for good."""
+"""Delays that do not depend on the reward, delays that do, and feedback that is lost for good."""
 FILES = ("independent.toml", "reward-dependent.toml", "lost.toml")
-_KEYS = ("reason", "horizon", "held", "problem")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +32,14 @@ class Scenario:
     reason: str
     """Why it is there."""
     horizon: int
-    held: bool
-    """Whether it was held out while policies were made."""
+    held_out: bool
+    """Whether it was held out while policies were developed."""
     depends: bool
     """Whether some delay depends on the reward."""
     loses: bool
-    """Whether some answer never comes."""
+    """Whether some feedback never comes."""
     spec: Mapping[str, Any]
-    """The problem, as a file says it."""
+    """The problem as plain data."""
 
     @property
     def kind(self) -> str:
@@ -48,46 +48,64 @@ class Scenario:
 
     @property
     def problem(self) -> Problem | Family:
-        """What is played."""
+        """The problem or the family."""
         return read_problem(dict(self.spec), f"{self.name}.problem")
+
+    def study(self, policies: Sequence[Policy], labels: Sequence[str], runs: int, max_runs: int) -> Study:
+        """The scenario as a study without axes."""
+        cell = Cell({}, self.problem, tuple(policies), self.horizon)
+        return Study(self.name, self.reason, (), tuple(labels), (cell,), runs, max_runs, 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, with the names that files use."""
+        return {"held" if key == "held_out" else key: value for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Scenario:
+        """Read what :meth:`to_dict` returned."""
+        return cls(**{"held_out" if key == "held" else key: value for key, value in data.items()})
+
+
+@dataclass(frozen=True)
+class _ScenarioTable:
+    """The keys of a scenario in a file."""
+
+    reason: Text
+    horizon: Annotated[int, Domain(1, MAX_HORIZON, whole=True)]
+    problem: Annotated[Any, Key(give="a table with rewards and delays")]
+    held: bool = False
 
 
 def scenarios(patterns: Sequence[str] = ("*",)) -> list[Scenario]:
-    """The rows whose names match one of the patterns, such as ``fixed-*``, in their order.
+    """The scenarios whose names match one of the patterns, such as ``fixed-*``, in their order.
 
-    >>> [row.name for row in rows(["fixed-?00"])]
+    >>> [scenario.name for scenario in scenarios(["fixed-?00"])]
     ['fixed-200', 'fixed-500']
     """
-    names = [row.name for row in _all()]
+    names = [scenario.name for scenario in _all()]
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise ConfigurationError(
-                f"rows is {pattern!r}, which names no row.{suggest(pattern, names)} There are {', '.join(names)}; * "
-                "stands for anything."
+                f"rows is {pattern!r}, which matches no scenario.{suggest(pattern, names)} There are "
+                f"{', '.join(names)}; * stands for anything."
             )
-    return [row for row in _all() if any(fnmatchcase(row.name, pattern) for pattern in patterns)]
+    return [scenario for scenario in _all() if any(fnmatchcase(scenario.name, pattern) for pattern in patterns)]
 
 
 @cache
 def _all() -> tuple[Scenario, ...]:
-    return tuple(_row(name, data) for file in FILES for name, data in tomllib.loads(_text(file)).items())
-
-
-def _text(file: str) -> str:
-    return (files("belated.studies.arena") / "data" / file).read_text(encoding="utf-8")
-
-
-def _row(name: str, data: Any) -> Scenario:
-    values = mapping(data, name, "a table with reason, horizon and problem")
-    reject_unknown(values, _KEYS, name, "A row")
-    problem = read_problem(values["problem"], f"{name}.problem")
-    drawn = problem if isinstance(problem, Problem) else problem(np.random.default_rng(0))
-    return Scenario(
-        name,
-        str(values["reason"]),
-        integer(values["horizon"], f"{name}.horizon", 1),
-        bool(values.get("held", False)),
-        drawn.reward_dependent,
-        any(drawn.delay_law(arm).never > 0.0 for arm in range(drawn.arms)),
-        values["problem"],
+    folder = files("belated.studies.arena") / "data"
+    return tuple(
+        read_scenario(name, table)
+        for file in FILES
+        for name, table in tomllib.loads((folder / file).read_text(encoding="utf-8")).items()
     )
+
+
+def read_scenario(name: str, data: Any) -> Scenario:
+    """A scenario from the table of a file."""
+    table = from_table(_ScenarioTable, data, name, "A scenario")
+    problem = read_problem(table.problem, f"{name}.problem")
+    first = first_problem(Cell({}, problem, (), table.horizon))
+    loses = any(first.delay_law(arm).never > 0.0 for arm in range(first.arms))
+    return Scenario(name, table.reason, table.horizon, table.held, first.reward_dependent, loses, table.problem)

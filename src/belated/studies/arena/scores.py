@@ -1,4 +1,4 @@
-"""What the arena found: regrets, ratios to each row's best, and what they come to for each policy."""
+"""The scores of the arena: regrets, ratios to the best of each scenario, and their means for each policy."""
 
 from __future__ import annotations
 
@@ -13,25 +13,16 @@ from belated.errors import InvalidParameter
 from belated.studies.arena.scenarios import KINDS, Scenario
 
 HIGH = 1.25
-"""A ratio above this is counted."""
-FEW = 30
-"""Below so many runs of a row a standard error says little, and is not told."""
-
-
-def three_figures(ratio: float) -> str:
-    """A ratio as tables and pictures show it.
-
-    >>> three_figures(1.254), three_figures(12.34), three_figures(1234.5)
-    ('1.25', '12.3', '1,234')
-    """
-    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:,.0f}"
+"""Ratios above this are counted."""
+FEW_RUNS = 30
+"""With fewer runs of a scenario a standard error says little, and is not shown."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The arena's table. Rows of the arrays are rows of the arena, columns are policies."""
+    """The arena's table: a row of the arrays for each scenario, a column for each policy."""
 
-    rows: tuple[Scenario, ...]
+    scenarios: tuple[Scenario, ...]
     labels: tuple[str, ...]
     regret: npt.NDArray[np.float64]
     stderr: npt.NDArray[np.float64]
@@ -39,66 +30,66 @@ class Scores:
     error: npt.NDArray[np.float64]
     """Standard error of the ratios, from paired runs."""
     runs: npt.NDArray[np.int64]
-    """Of each row."""
+    """Of each scenario."""
 
     @classmethod
-    def of(cls, row: Scenario, labels: Sequence[str], final: npt.NDArray[np.float64]) -> Scores:
-        """The scores of one row; ``final`` is (policies, runs)."""
-        check_regrets(row.name, labels, final)
+    def of(cls, scenario: Scenario, labels: Sequence[str], final: npt.NDArray[np.float64]) -> Scores:
+        """The scores of one scenario; ``final`` is (policies, runs)."""
+        check_regrets(scenario.name, labels, final)
         runs = final.shape[1]
         stderr = final.std(axis=1, ddof=1) / math.sqrt(runs)
         error = _ratio_errors(final)
-        return cls((row,), tuple(labels), final.mean(axis=1)[None], stderr[None], error[None], np.array([runs]))
+        return cls((scenario,), tuple(labels), final.mean(axis=1)[None], stderr[None], error[None], np.array([runs]))
 
     @classmethod
     def joined(cls, parts: Sequence[Scores]) -> Scores:
-        """The scores of several sets of rows as one."""
+        """The scores of several sets of scenarios as one."""
         names = ("regret", "stderr", "error", "runs")
         return cls(
-            tuple(row for part in parts for row in part.rows),
+            tuple(scenario for part in parts for scenario in part.scenarios),
             parts[0].labels,
             *(np.concatenate([getattr(part, name) for part in parts]) for name in names),
         )
 
     @property
     def ratio(self) -> npt.NDArray[np.float64]:
-        """Each regret over the smallest of its row."""
-        found: npt.NDArray[np.float64] = self.regret / self.regret.min(axis=1, keepdims=True)
-        return found
+        """Each regret over the smallest of its scenario."""
+        ratio: npt.NDArray[np.float64] = self.regret / self.regret.min(axis=1, keepdims=True)
+        return ratio
 
     @property
-    def known(self) -> float:
-        """The largest standard error of a ratio, over the ratio."""
+    def max_rel_error(self) -> float:
+        """The largest standard error of a ratio, relative to the ratio."""
         return float((self.error / self.ratio).max())
 
     @property
     def precision(self) -> str:
-        """How well the ratios are known, as a sentence; empty where a row has too few runs to say."""
-        if int(self.runs.min()) < FEW:
+        """How precise the ratios are, as a sentence; empty where a scenario has too few runs to say."""
+        if int(self.runs.min()) < FEW_RUNS:
             return ""
-        return f"Standard errors are at most {100 * self.known:.1f} % of a ratio."
+        return f"Standard errors are at most {100 * self.max_rel_error:.1f} % of a ratio."
 
-    def among(self, wanted: Callable[[Scenario], bool]) -> Scores:
-        """The same for some rows."""
-        keep = [place for place, row in enumerate(self.rows) if wanted(row)]
-        picked = tuple(self.rows[place] for place in keep)
-        return Scores(picked, self.labels, self.regret[keep], self.stderr[keep], self.error[keep], self.runs[keep])
+    def select(self, condition: Callable[[Scenario], bool]) -> Scores:
+        """The scores of some scenarios."""
+        kept = [number for number, scenario in enumerate(self.scenarios) if condition(scenario)]
+        scenarios = tuple(self.scenarios[number] for number in kept)
+        return Scores(scenarios, self.labels, self.regret[kept], self.stderr[kept], self.error[kept], self.runs[kept])
 
     def of_kind(self, kind: str) -> Scores:
-        """The same for the rows of one kind."""
-        return self.among(lambda row: row.kind == kind)
+        """The scores of the scenarios of one kind."""
+        return self.select(lambda scenario: scenario.kind == kind)
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of row that there are, in their order."""
-        return [kind for kind in KINDS if any(row.kind == kind for row in self.rows)]
+        """The kinds of scenario that there are, in their order."""
+        return [kind for kind in KINDS if any(scenario.kind == kind for scenario in self.scenarios)]
 
     def ranked(self) -> list[str]:
-        """The policies, that with the smallest geometric mean first."""
+        """The policies by geometric mean, the smallest first."""
         return sorted(self.labels, key=self.geometric_mean)
 
     def geometric_mean(self, label: str) -> float:
-        """Of a policy's ratios; NaN if there are no rows."""
+        """Of a policy's ratios; NaN if there are no scenarios."""
         column = self.ratio[:, self.labels.index(label)]
         return float(np.exp(np.log(column).mean())) if column.size else math.nan
 
@@ -107,24 +98,25 @@ class Scores:
         return np.array([self.geometric_mean(label) for label in self.labels])
 
     def worst(self, label: str) -> tuple[str, float]:
-        """(row, ratio) where a policy does worst."""
+        """The scenario in which a policy does worst, and its ratio there."""
         column = self.ratio[:, self.labels.index(label)]
-        place = int(column.argmax())
-        return self.rows[place].name, float(column[place])
+        number = int(column.argmax())
+        return self.scenarios[number].name, float(column[number])
 
     def above(self, label: str, limit: float = HIGH) -> list[str]:
-        """The rows in which a policy's ratio is above a limit."""
+        """The scenarios in which a policy's ratio is above a limit."""
         column = self.ratio[:, self.labels.index(label)]
-        return [row.name for row, ratio in zip(self.rows, column, strict=True) if ratio > limit]
+        return [scenario.name for scenario, ratio in zip(self.scenarios, column, strict=True) if ratio > limit]
 
 
-def check_regrets(row: str, labels: Sequence[str], final: npt.NDArray[np.float64]) -> None:
-    """An error where some policy has no regret, so that there is no ratio to it; ``final`` is (policies, runs)."""
-    none = [label for label, mean in zip(labels, final.mean(axis=1), strict=True) if not mean > 0.0]
-    if none:
+def check_regrets(scenario: str, labels: Sequence[str], final: npt.NDArray[np.float64]) -> None:
+    """Raise an error if some policy has no regret, so that nothing can be divided by it; ``final`` is (policies,
+    runs)."""
+    without = [label for label, mean in zip(labels, final.mean(axis=1), strict=True) if not mean > 0.0]
+    if without:
         raise InvalidParameter(
-            f"row {row!r}: the regret of {' and of '.join(none)} is 0, and nothing can be compared with that; give "
-            "arms that differ, and policies that do not know the best of them."
+            f"row {scenario!r}: the regret of {' and of '.join(without)} is 0, and nothing can be compared with that; "
+            "give arms that differ, and policies that do not know the best of them."
         )
 
 
@@ -135,11 +127,11 @@ def _ratio_errors(final: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     best = int(means.argmin())
     ratio = means / means[best]
     influence = (final - ratio[:, None] * final[best]) / means[best]
-    found: npt.NDArray[np.float64] = influence.std(axis=1, ddof=1) / math.sqrt(final.shape[1])
-    return found
+    errors: npt.NDArray[np.float64] = influence.std(axis=1, ddof=1) / math.sqrt(final.shape[1])
+    return errors
 
 
 def max_rel_error(final: npt.NDArray[np.float64]) -> float:
-    """What :attr:`Scores.known` is for one row; ``final`` is (policies, runs)."""
+    """:attr:`Scores.max_rel_error` of one scenario; ``final`` is (policies, runs)."""
     means = final.mean(axis=1)
     return float((_ratio_errors(final) * means.min() / means).max())

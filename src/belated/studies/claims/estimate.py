@@ -1,4 +1,4 @@
-"""Estimates with confidence intervals: means over runs, smooth functions of such means, shares of runs, plain
+"""Estimates with confidence intervals: means over runs, smooth functions of such means, shares of runs, exact
 numbers."""
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Estimate(Protocol):
 
     def interval(self, risk: float) -> tuple[float, float]:
         """An interval that misses the number with probability ``risk``, nominally: no interval knows of a tail that was
-        not met."""
+        not sampled."""
 
 
 @dataclass(frozen=True)
 class Exact:
-    """A number without chance, such as a bound."""
+    """A number known exactly, such as a bound."""
 
     value: float
 
@@ -40,8 +40,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class DeltaMethod:
-    """A smooth function of means over runs. ``influence`` is, of each run, how much it pulls the estimate its way (its
-    derivative, to first order).
+    """A smooth function of means over runs. ``influence`` is the influence of each run on the estimate, to first order.
 
     The interval is Student's, and where the runs are skewed, as rare failures make them, at least that of Hall (1992),
     whose cubic transformation takes the skewness out: Student's alone would end too soon on the side of the long
@@ -72,7 +71,7 @@ def _unskewed(t: float, skewness: float, count: int) -> float:
 @dataclass(frozen=True)
 class BoundedMean:
     """The mean of numbers between ``least`` and ``most``. The interval allows for what was not met: of n runs, the
-    share of those that are unlike all that were seen is at most 1 - risk^(1/n), and they could lie at either end."""
+    share of those unlike all that were seen is at most 1 - risk^(1/n), and they could lie at either end."""
 
     samples: Samples
     least: float = 0.0

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from belated.errors import ConfigurationError
 from belated.simulation.result import Result
 from belated.studies.claims.estimate import Samples
-from belated.studies.study import Place, Study
+from belated.studies.study import Coordinates, Study
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A study and the result of each of its cells. Where some have more runs than others, the first runs of each are
+    """A study and the result of each of its cells. Where some have more runs than others, the runs that all have are
     compared, so that they are paired."""
 
     study: Study
@@ -33,14 +33,14 @@ class Evidence:
         """The numbers of all cells."""
         return range(len(self.results))
 
-    def within(self, place: Place) -> Evidence:
-        """The part of it that lies at a place, where a list allows several values of an axis; the axes stay."""
-        study, numbers = self.study.within(place)
+    def within(self, selection: Coordinates) -> Evidence:
+        """The part with these coordinates, where a list selects several values of an axis; all axes are kept."""
+        study, numbers = self.study.within(selection)
         return Evidence(study, tuple(self.results[number] for number in numbers))
 
-    def at(self, place: Place) -> Evidence:
-        """The part of it that lies at a place; the axes of the place are gone."""
-        study, numbers = self.study.at(place)
+    def at(self, selection: Coordinates) -> Evidence:
+        """The part with these coordinates; their axes are dropped."""
+        study, numbers = self.study.at(selection)
         return Evidence(study, tuple(self.results[number] for number in numbers))
 
     def regret(self, label: str, cell: int) -> Samples:
@@ -63,39 +63,40 @@ class Evidence:
 
     def counts(self, what: str, label: str, cell: int, arm: int) -> npt.NDArray[np.int32]:
         """(R,) an arm's ``pulls``, or the round in which it was eliminated (``eliminated_at``)."""
-        found: npt.NDArray[np.int32] = getattr(self.results[cell], what)[self.study.policy(label), : self.runs, arm]
-        return found
+        counts: npt.NDArray[np.int32] = getattr(self.results[cell], what)[self.study.policy(label), : self.runs, arm]
+        return counts
 
     def along(self, name: str) -> list[tuple[Any, list[int]]]:
         """The numbers of the cells, by value of an axis."""
         return [
-            (value, [cell for cell in self.cells if self.study.cells[cell].place[name] == value])
+            (value, [cell for cell in self.cells if self.study.cells[cell].coordinates[name] == value])
             for value in self.study.axis(name).values
         ]
 
-    def lines(self, name: str) -> list[tuple[Place, list[int]]]:
-        """The numbers of the cells, in lines along an axis: of each line the place on the other axes, and its cells."""
+    def lines(self, name: str) -> list[tuple[Coordinates, list[int]]]:
+        """The numbers of the cells, in lines along an axis: for each line its coordinates on the other axes, and its
+        cells."""
         self.study.axis(name)
-        found: dict[tuple[Any, ...], tuple[Place, list[int]]] = {}
+        lines: dict[tuple[Any, ...], tuple[Coordinates, list[int]]] = {}
         for cell in self.cells:
-            others = {axis: value for axis, value in self.study.cells[cell].place.items() if axis != name}
-            found.setdefault(tuple(others.values()), (others, []))[1].append(cell)
-        return list(found.values())
+            others = {axis: value for axis, value in self.study.cells[cell].coordinates.items() if axis != name}
+            lines.setdefault(tuple(others.values()), (others, []))[1].append(cell)
+        return list(lines.values())
 
-    def named(self, cell: int) -> str:
-        """Where a cell lies, in words; nothing where there is but one."""
-        return in_words(self.study.cells[cell].place)
+    def describe(self, cell: int) -> str:
+        """The coordinates of a cell in words; nothing where there is only one cell."""
+        return in_words(self.study.cells[cell].coordinates)
 
 
-def in_words(place: Place) -> str:
-    """A place in words.
+def in_words(coordinates: Coordinates) -> str:
+    """Coordinates in words.
 
     >>> in_words({"delay": 2000, "c": "ln T"})
     'delay = 2,000, c = ln T'
     """
-    return ", ".join(f"{name} = {shown(value)}" for name, value in place.items())
+    return ", ".join(f"{name} = {axis_value(value)}" for name, value in coordinates.items())
 
 
-def shown(value: Any) -> str:
+def axis_value(value: Any) -> str:
     """A value of an axis as people read it."""
     return f"{value:,}" if isinstance(value, int) else str(value)

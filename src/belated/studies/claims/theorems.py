@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
 from belated.problem import Problem
-from belated.studies.claims._checks import joined, numbers
-from belated.studies.claims.base import ClaimTest, kind
+from belated.studies.claims.base import ClaimTest, claim_test, joined, numbers
 from belated.studies.claims.estimate import Exact, Samples, mean
 from belated.studies.claims.evidence import Evidence, in_words
 from belated.studies.claims.verdict import Comparison, Verdict, all_hold, all_hold_of, any_holds
@@ -21,12 +20,12 @@ from belated.theory import Bound, TableRow, bound_of, table
 from belated.validation import Positive
 
 
-@kind("level")
+@claim_test("level")
 @dataclass(frozen=True)
 class Level(ClaimTest):
     """The regret of every policy, divided by ``unit`` and by the cell's values of the axes ``per``, is between ``low``
-    and ``high``; averaged over the axis ``average``, if one is named. With ``largest``, it is enough if it is at one of
-    the values of that axis."""
+    and ``high``; averaged over the axis ``average``, if one is named. With ``largest``, one value of that axis is
+    enough."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -48,11 +47,11 @@ class Level(ClaimTest):
         labels = self.policies or evidence.study.labels
         name = "regret / " + (self.unit_name or " ".join(self.per) or f"{self.unit:g}")
         if self.largest:
-            lines = [(label, *line) for label in labels for line in evidence.lines(self.largest)]
+            lines = [(label, cells) for label in labels for _, cells in evidence.lines(self.largest)]
             return all_hold_of(
                 [
                     any_holds([self._compared(evidence, label, [cell], name) for cell in cells], risk / len(lines))
-                    for label, _, cells in lines
+                    for label, cells in lines
                 ]
             )
         groups = (
@@ -64,28 +63,27 @@ class Level(ClaimTest):
 
     def _compared(self, evidence: Evidence, label: str, cells: list[int], name: str) -> Comparison:
         values = np.mean([self._scaled(evidence, label, cell) for cell in cells], axis=0)
-        place = dict(evidence.study.cells[cells[0]].place)
-        place.pop(self.average, None)
-        raw = float(evidence.pooled(label, cells).mean())
-        return Comparison(
-            joined(in_words(place), label, name), mean(values), self.low, self.high, f"regret {quantity(raw)}"
-        )
+        coordinates = dict(evidence.study.cells[cells[0]].coordinates)
+        coordinates.pop(self.average, None)
+        what = joined(in_words(coordinates), label, name)
+        note = f"regret {quantity(float(evidence.pooled(label, cells).mean()))}"
+        return Comparison(what, mean(values), self.low, self.high, note)
 
     def _scaled(self, evidence: Evidence, label: str, cell: int) -> Samples:
-        place = evidence.study.cells[cell].place
-        scale = self.unit * math.prod(float(place[name]) for name in self.per)
+        coordinates = evidence.study.cells[cell].coordinates
+        scale = self.unit * math.prod(float(coordinates[name]) for name in self.per)
         return evidence.regret(label, cell) / scale
 
 
 def one_problem(cell: Cell) -> Problem:
     """The problem of a cell; an error if each run has its own."""
     if not isinstance(cell.problem, Problem):
-        raise ConfigurationError("a bound is of one problem; in this study each run has its own.")
+        raise ConfigurationError("a bound is for one problem; in this study each run has its own.")
     return cell.problem
 
 
 def proven(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
-    """Of each label the bound that a theorem gives, where there is one and it is finite."""
+    """The bound that a theorem gives for each label, where there is one and it is finite."""
     bounds = {
         label: bound_of(policy, one_problem(cell), cell.horizon)
         for label, policy in zip(labels, cell.policies, strict=True)
@@ -97,45 +95,41 @@ def proven(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
     }
 
 
-def says(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
-    """Those of the bounds that say more than that no regret is above T times the largest gap."""
+def nontrivial(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
+    """The proven bounds that are below T times the largest gap, which no regret is above."""
     trivial = cell.horizon * float(one_problem(cell).gaps.max())
     return {label: bound for label, bound in proven(cell, labels).items() if bound.value < trivial}
 
 
-@kind("bounded")
+@claim_test("bounded")
 @dataclass(frozen=True)
 class Bounded(ClaimTest):
     """The regret of each policy that a theorem is about is below the theorem's bound."""
 
-    def judge(self, evidence: Evidence, risk: float) -> Verdict:
-        comparisons = []
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         for cell in evidence.cells:
             for label, bound in proven(evidence.study.cells[cell], evidence.study.labels).items():
                 regret = evidence.regret(label, cell)
-                comparisons.append(
-                    Comparison(
-                        joined(evidence.named(cell), f"{label}, regret / bound"),
-                        mean(regret / bound.value),
-                        high=1.0,
-                        note=f"{quantity(regret.mean())} against {quantity(bound.value)} ({bound.source})",
-                    )
+                yield Comparison(
+                    joined(evidence.describe(cell), f"{label}, regret / bound"),
+                    mean(regret / bound.value),
+                    high=1.0,
+                    note=f"{quantity(regret.mean())} against {quantity(bound.value)} ({bound.source})",
                 )
-        return all_hold(comparisons, risk)
 
     def check(self, study: Study) -> None:
         if not any(proven(cell, study.labels) for cell in study.cells):
-            raise ConfigurationError("no policy here has a bound that is finite; bounds are for confidence left out.")
+            raise ConfigurationError("no policy here has a finite bound; bounds are for policies without confidence.")
 
 
 def _over(value: float, other: float) -> float:
-    """How many times the other number it is; a number is nothing against infinity, and infinity is not below itself."""
+    """The ratio of two bounds: 0 for a number over infinity, 1 for infinity over itself."""
     if value == other:
         return 1.0
     return value / other if other > 0.0 else math.inf
 
 
-@kind("tabled")
+@claim_test("tabled")
 @dataclass(frozen=True)
 class Tabled(ClaimTest):
     """In the row of Table 1 that the cell's value of the axis ``over`` names, what the paper proves is below every
@@ -143,21 +137,17 @@ class Tabled(ClaimTest):
 
     over: AxisName
 
-    def judge(self, evidence: Evidence, risk: float) -> Verdict:
-        comparisons = []
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         for cell in evidence.cells:
             row = self._row(evidence.study.cells[cell])
             ((ours, value),) = (row.paper or {}).items()
-            comparisons += [
-                Comparison(
-                    joined(evidence.named(cell), f"{ours} over {theirs}"),
+            for theirs, earlier in (row.previous or {}).items():
+                yield Comparison(
+                    joined(evidence.describe(cell), f"{ours} over {theirs}"),
                     Exact(_over(value, earlier)),
                     high=1.0,
                     note=f"{quantity(value)} against {quantity(earlier)}",
                 )
-                for theirs, earlier in (row.previous or {}).items()
-            ]
-        return all_hold(comparisons, risk)
 
     def check(self, study: Study) -> None:
         for cell in study.cells:
@@ -165,7 +155,7 @@ class Tabled(ClaimTest):
 
     def _row(self, cell: Cell) -> TableRow:
         rows = {row.setting: row for row in table(one_problem(cell), cell.horizon)}
-        row = rows.get(cell.place[self.over])
+        row = rows.get(cell.coordinates[self.over])
         if row is None or row.previous is None or row.paper is None:
             raise ConfigurationError(f"Table 1 compares nothing for the problem at {cell.name}.")
         return row

@@ -1,29 +1,33 @@
-"""Tests of change: how regret moves along an axis."""
+"""Tests of trends along an axis: how regret moves, where it is largest, how steeply it grows."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
-from belated.studies.claims._checks import joined, numbers, several
-from belated.studies.claims.base import ClaimTest, kind
-from belated.studies.claims.estimate import mean, ratio
+from belated.studies.claims.base import ClaimTest, check_several, claim_test, joined, numbers
+from belated.studies.claims.estimate import log_slope, mean, ratio
 from belated.studies.claims.evidence import Evidence, in_words
-from belated.studies.claims.verdict import Comparison, Verdict, all_hold
+from belated.studies.claims.verdict import Comparison, Finding, Status, Verdict, all_hold, all_of, any_holds, compared
 from belated.studies.study import AxisName, PolicyName, Study
 from belated.validation import Positive
 
+_MORE_RUNS = 4.0
+"""A confidence set of points on a grid does not shrink by a law; try the next look."""
 
-@kind("rises")
+
+@claim_test("rises")
 @dataclass(frozen=True)
 class Rises(ClaimTest):
     """The regret of ``policy`` at each value of an axis is above ``factor`` times that at the value before; with
-    ``steps = false``, at the last value above ``factor`` times that at the first. Other axes are averaged over."""
+    ``steps = false``, at the last value above ``factor`` times that at the first. Averaged over the other axes."""
 
     policy: PolicyName
     along: AxisName
@@ -31,30 +35,25 @@ class Rises(ClaimTest):
     steps: bool = True
 
     def check(self, study: Study) -> None:
-        several(study, self.along)
+        check_several(study, self.along)
 
-    def judge(self, evidence: Evidence, risk: float) -> Verdict:
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         groups = evidence.along(self.along)
-        pairs = list(pairwise(groups)) if self.steps else [(groups[0], groups[-1])]
-        comparisons = []
-        for (before, first), (after, second) in pairs:
+        for (before, first), (after, second) in pairwise(groups) if self.steps else [(groups[0], groups[-1])]:
             x, y = evidence.pooled(self.policy, first), evidence.pooled(self.policy, second)
-            comparisons.append(
-                Comparison(
-                    f"{self.policy}: {self.along} {after} over {self.along} {before}",
-                    ratio(y, x),
-                    low=self.factor,
-                    note=f"{quantity(x.mean())} to {quantity(y.mean())}",
-                )
+            yield Comparison(
+                f"{self.policy}: {self.along} {after} over {self.along} {before}",
+                ratio(y, x),
+                low=self.factor,
+                note=f"{quantity(x.mean())} to {quantity(y.mean())}",
             )
-        return all_hold(comparisons, risk)
 
 
-@kind("falls")
+@claim_test("falls")
 @dataclass(frozen=True)
 class Falls(ClaimTest):
     """Along an axis, the regret of ``policy`` rises from each value to the next up to the value ``top``, and falls from
-    each to the next after it. Other axes are averaged over."""
+    each to the next after it. Averaged over the other axes."""
 
     policy: PolicyName
     along: AxisName
@@ -67,49 +66,42 @@ class Falls(ClaimTest):
                 f"top is {self.top:g}; give a value of {self.along}, which has two or more in ascending order."
             )
 
-    def judge(self, evidence: Evidence, risk: float) -> Verdict:
-        comparisons = []
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         for (before, first), (after, second) in pairwise(evidence.along(self.along)):
             change = evidence.pooled(self.policy, second) - evidence.pooled(self.policy, first)
             rises = after <= self.top or math.isclose(after, self.top)
             low, high = (0.0, math.inf) if rises else (-math.inf, 0.0)
-            what = f"{self.policy}: {self.along} {after} less {self.along} {before}"
-            comparisons.append(Comparison(what, mean(change), low, high))
-        return all_hold(comparisons, risk)
+            yield Comparison(f"{self.policy}: {self.along} {after} less {self.along} {before}", mean(change), low, high)
 
 
-@kind("steady")
+@claim_test("steady")
 @dataclass(frozen=True)
 class Steady(ClaimTest):
-    """The regret of ``policy`` at every value of an axis is within a share ``within`` of that at the first. Other axes
-    are averaged over."""
+    """The regret of ``policy`` at every value of an axis is within a share ``within`` of that at the first. Averaged
+    over the other axes."""
 
     policy: PolicyName
     along: AxisName
     within: Positive
 
     def check(self, study: Study) -> None:
-        several(study, self.along)
+        check_several(study, self.along)
 
-    def judge(self, evidence: Evidence, risk: float) -> Verdict:
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         (start, cells), *rest = evidence.along(self.along)
         first = evidence.pooled(self.policy, cells)
-        comparisons = []
         for value, others in rest:
             y = evidence.pooled(self.policy, others)
-            comparisons.append(
-                Comparison(
-                    f"{self.policy}: {self.along} {value} over {self.along} {start}",
-                    ratio(y, first),
-                    1.0 - self.within,
-                    1.0 + self.within,
-                    f"{quantity(first.mean())} and {quantity(y.mean())}",
-                )
+            yield Comparison(
+                f"{self.policy}: {self.along} {value} over {self.along} {start}",
+                ratio(y, first),
+                1.0 - self.within,
+                1.0 + self.within,
+                f"{quantity(first.mean())} and {quantity(y.mean())}",
             )
-        return all_hold(comparisons, risk)
 
 
-@kind("crosses")
+@claim_test("crosses")
 @dataclass(frozen=True)
 class Crosses(ClaimTest):
     """Along an axis, ``policy`` is worse than ``than`` up to the value ``low`` and better from ``high`` on."""
@@ -129,24 +121,33 @@ class Crosses(ClaimTest):
             )
 
     def judge(self, evidence: Evidence, risk: float) -> Verdict:
-        comparisons, values, apart = [], [], []
+        comparisons, values, means = [], [], []
         for value, cells in evidence.along(self.along):
             difference = evidence.pooled(self.policy, cells) - evidence.pooled(self.than, cells)
             values.append(float(value))
-            apart.append(float(difference.mean()))
+            means.append(float(difference.mean()))
             what = f"{self.along} {value}: {self.policy} less {self.than}"
             if value <= self.low:
                 comparisons.append(Comparison(what, mean(difference), low=0.0))
             elif value >= self.high:
                 comparisons.append(Comparison(what, mean(difference), high=0.0))
-        return all_hold(comparisons, risk, note=_crossing(self.along, np.array(values), np.array(apart)))
+        return all_hold(comparisons, risk, note=_crossing(self.along, np.array(values), np.array(means)))
 
 
-@kind("increase")
+def _crossing(name: str, x: np.ndarray, y: np.ndarray) -> str:
+    """Where a line through the points falls below 0, if it does."""
+    for i in range(1, x.size):
+        if y[i - 1] > 0.0 >= y[i]:
+            share = y[i - 1] / (y[i - 1] - y[i])
+            return f"the curves cross near {name} {x[i - 1] + share * (x[i] - x[i - 1]):,.3g}"
+    return "the curves do not cross"
+
+
+@claim_test("increase")
 @dataclass(frozen=True)
 class Increase(ClaimTest):
     """From the first to the last value of an axis, the regret of ``policy`` grows by between ``low`` and ``high`` for
-    each unit of the axis; both are multiplied with the place's value of the axis ``per``, if one is named."""
+    each unit of the axis; both are multiplied by the value of the axis ``per``, if one is named."""
 
     policy: PolicyName
     along: AxisName
@@ -156,35 +157,143 @@ class Increase(ClaimTest):
 
     def check(self, study: Study) -> None:
         numbers(study, self.along)
-        several(study, self.along)
+        check_several(study, self.along)
         if self.per == self.along or (self.per and min(numbers(study, self.per)) <= 0.0):
             raise ConfigurationError(f"per is {self.per!r}; give another axis than along, with values > 0.")
 
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
+        units = f" and {self.per}" if self.per else ""
+        for coordinates, cells in evidence.lines(self.along):
+            ends = (cells[0], cells[-1])
+            a, b = (float(evidence.study.cells[cell].coordinates[self.along]) for cell in ends)
+            x, y = (evidence.regret(self.policy, cell) for cell in ends)
+            scale = float(coordinates[self.per]) if self.per else 1.0
+            yield Comparison(
+                joined(in_words(coordinates), f"{self.policy}: regret added for each unit of {self.along}{units}"),
+                mean((y - x) / ((b - a) * scale)),
+                self.low,
+                self.high,
+                f"{quantity(x.mean())} at {self.along} {a:,g}, {quantity(y.mean())} at {b:,g}",
+            )
+
+
+@claim_test("peak")
+@dataclass(frozen=True)
+class Peak(ClaimTest):
+    """Along an axis, the regret of ``policy`` is largest at a value from ``low`` to ``high``: at one of these it is
+    above that at every value outside."""
+
+    policy: PolicyName
+    along: AxisName
+    low: float
+    high: float
+
+    def check(self, study: Study) -> None:
+        inside = [self._inside(value) for value in numbers(study, self.along)]
+        if all(inside) or not any(inside):
+            raise ConfigurationError(
+                f"from {self.low:g} to {self.high:g} there are {'all' if all(inside) else 'no'} values of "
+                f"{self.along}; give a range with some of them."
+            )
+
+    def _inside(self, value: float) -> bool:
+        return self.low - 1e-9 <= value <= self.high + 1e-9
+
     def judge(self, evidence: Evidence, risk: float) -> Verdict:
-        comparisons = []
-        for place, cells in evidence.lines(self.along):
-            a, b = (float(evidence.study.cells[cell].place[self.along]) for cell in (cells[0], cells[-1]))
-            x, y = (evidence.regret(self.policy, cell) for cell in (cells[0], cells[-1]))
-            scale = float(place[self.per]) if self.per else 1.0
-            what = f"{self.policy}: regret added for each unit of {self.along}" + (
-                f" and {self.per}" if self.per else ""
-            )
-            comparisons.append(
-                Comparison(
-                    joined(in_words(place), what),
-                    mean((y - x) / ((b - a) * scale)),
-                    self.low,
-                    self.high,
-                    f"{quantity(x.mean())} at {self.along} {a:,g}, {quantity(y.mean())} at {b:,g}",
-                )
-            )
-        return all_hold(comparisons, risk)
+        regrets = {value: evidence.pooled(self.policy, cells) for value, cells in evidence.along(self.along)}
+        inside = [value for value in regrets if self._inside(value)]
+        outside = [value for value in regrets if value not in inside]
+        top = max(regrets, key=lambda value: float(regrets[value].mean()))
+        note = f"largest at {self.along} {top:g}: {quantity(regrets[top].mean())}"
+        if top in inside:
+            comparisons = [self._apart(top, value, regrets) for value in outside]
+            return all_hold(comparisons, risk, note, choices=len(inside))
+        comparisons = [self._apart(value, top, regrets) for value in inside]
+        return any_holds(comparisons, risk, note, choices=len(outside))
+
+    def _apart(self, higher: Any, lower: Any, regrets: dict[Any, Any]) -> Comparison:
+        return Comparison(
+            f"{self.policy}: {self.along} {higher:g} less {self.along} {lower:g}",
+            mean(regrets[higher] - regrets[lower]),
+            low=0.0,
+        )
 
 
-def _crossing(name: str, x: np.ndarray, y: np.ndarray) -> str:
-    """Where a line through the points falls below 0, if it does."""
-    for place in range(1, x.size):
-        if y[place - 1] > 0.0 >= y[place]:
-            share = y[place - 1] / (y[place - 1] - y[place])
-            return f"the curves cross near {name} {x[place - 1] + share * (x[place] - x[place - 1]):,.3g}"
-    return "the curves do not cross"
+@claim_test("peak moves right")
+@dataclass(frozen=True)
+class PeakMovesRight(ClaimTest):
+    """From one value of the axis ``over`` to the next, the peak along the axis ``along`` moves left by less than
+    ``slack``, and from the first to the last it moves right.
+
+    The confidence set of a peak is the values that the highest one is not surely above."""
+
+    policy: PolicyName
+    along: AxisName
+    over: AxisName
+    slack: Positive
+
+    def check(self, study: Study) -> None:
+        numbers(study, self.along)
+        check_several(study, self.along)
+        check_several(study, self.over)
+        if self.along == self.over:
+            raise ConfigurationError(f"along and over are both {self.along!r}; give two axes.")
+
+    def judge(self, evidence: Evidence, risk: float) -> Verdict:
+        values = [value for value, _ in evidence.along(self.over)]
+        peaks = [self._peak(evidence.at({self.over: value}), risk / len(values)) for value in values]
+        findings = [
+            self._moved(f"{self.over} {a} to {b}", before, after, -self.slack)
+            for (a, before), (b, after) in pairwise(zip(values, peaks, strict=True))
+        ]
+        findings.append(self._moved(f"{self.over} {values[0]} to {values[-1]}", peaks[0], peaks[-1], 0.0))
+        tops = ", ".join(f"{value}: {peak[0]:g}" for value, peak in zip(values, peaks, strict=True))
+        status = all_of(finding.status for finding in findings)
+        needed = _MORE_RUNS if status is Status.UNDECIDED else 1.0
+        return Verdict(status, tuple(findings), f"peak by {self.over}: {tops}", needed)
+
+    def _peak(self, evidence: Evidence, risk: float) -> tuple[float, float, float]:
+        """The value with the largest mean, and the ends of its confidence set."""
+        regrets = {value: evidence.pooled(self.policy, cells) for value, cells in evidence.along(self.along)}
+        top = max(regrets, key=lambda value: float(regrets[value].mean()))
+        pairs = len(regrets) * (len(regrets) - 1) / 2
+        possible = [
+            value
+            for value in regrets
+            if value == top
+            or compared(Comparison("", mean(regrets[top] - regrets[value]), low=0.0), risk / pairs).status
+            is not Status.HOLDS
+        ]
+        return float(top), float(min(possible)), float(max(possible))
+
+    def _moved(
+        self, what: str, before: tuple[float, float, float], after: tuple[float, float, float], least: float
+    ) -> Finding:
+        low, high = after[1] - before[2], after[2] - before[1]
+        status = Status.HOLDS if low > least else Status.FAILS if high <= least else Status.UNDECIDED
+        name = f"{self.policy}: the peak moves from {what} by"
+        return Finding(name, after[0] - before[0], (low, high), (least, math.inf), status)
+
+
+@claim_test("slope")
+@dataclass(frozen=True)
+class Slope(ClaimTest):
+    """The regret of ``policy`` grows like a power between ``low`` and ``high`` of an axis: the slope of a straight line
+    through the logarithms."""
+
+    policy: PolicyName
+    along: AxisName
+    low: float
+    high: float
+
+    def check(self, study: Study) -> None:
+        check_several(study, self.along)
+        if min(numbers(study, self.along)) <= 0.0:
+            raise ConfigurationError(f"the axis {self.along!r} has values <= 0, which have no logarithm.")
+
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
+        for coordinates, cells in evidence.lines(self.along):
+            xs = [float(evidence.study.cells[cell].coordinates[self.along]) for cell in cells]
+            slope = log_slope(xs, [evidence.regret(self.policy, cell) for cell in cells])
+            what = joined(in_words(coordinates), f"power of {self.along} with which {self.policy} grows")
+            yield Comparison(what, slope, self.low, self.high)

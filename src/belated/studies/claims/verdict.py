@@ -32,7 +32,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Finding:
-    """A comparison that was made: the estimate, its confidence interval, the range allowed, and what follows."""
+    """The outcome of a comparison: the estimate, its confidence interval, the range allowed, and what follows."""
 
     what: str
     value: float
@@ -103,27 +103,26 @@ def compared(comparison: Comparison, risk: float) -> Finding:
     )
 
 
-def all_hold(comparisons: Sequence[Comparison], risk: float, note: str = "", among: int = 1) -> Verdict:
+def all_hold(comparisons: Sequence[Comparison], risk: float, note: str = "", choices: int = 1) -> Verdict:
     """All of them must hold. The risk is shared, so that all intervals are right at once with probability 1 - risk;
-    ``among`` is the number of choices that were made by looking at the numbers."""
-    findings = _all(comparisons, risk, among)
+    ``choices`` is the number of ways in which the numbers themselves could have chosen what is compared."""
+    findings = _compare_all(comparisons, risk, choices)
     failing = [finding.needed for finding in findings if finding.status is Status.UNDECIDED and finding.outside]
     needed = min(failing) if failing else max(finding.needed for finding in findings)
     return Verdict(all_of(finding.status for finding in findings), findings, note, needed)
 
 
-def all_hold_of(judged: Sequence[Verdict]) -> Verdict:
-    """All of them must hold; the findings are of those that decide."""
-    status = all_of(one.status for one in judged)
-    same = [one for one in judged if one.status is status]
-    return Verdict(
-        status, tuple(finding for one in same for finding in one.findings), "", max(one.needed for one in same)
-    )
+def all_hold_of(verdicts: Sequence[Verdict]) -> Verdict:
+    """All of them must hold; the findings are those of the verdicts that decide."""
+    status = all_of(verdict.status for verdict in verdicts)
+    deciding = [verdict for verdict in verdicts if verdict.status is status]
+    findings = tuple(finding for verdict in deciding for finding in verdict.findings)
+    return Verdict(status, findings, "", max(verdict.needed for verdict in deciding))
 
 
-def any_holds(comparisons: Sequence[Comparison], risk: float, note: str = "", among: int = 1) -> Verdict:
+def any_holds(comparisons: Sequence[Comparison], risk: float, note: str = "", choices: int = 1) -> Verdict:
     """One of them must hold."""
-    findings = _all(comparisons, risk, among)
+    findings = _compare_all(comparisons, risk, choices)
     holding = tuple(finding for finding in findings if finding.status is Status.HOLDS)
     if holding:
         return Verdict(Status.HOLDS, holding, note)
@@ -133,15 +132,15 @@ def any_holds(comparisons: Sequence[Comparison], risk: float, note: str = "", am
     return Verdict(Status.FAILS, findings, note)
 
 
-def _all(comparisons: Sequence[Comparison], risk: float, among: int) -> tuple[Finding, ...]:
+def _compare_all(comparisons: Sequence[Comparison], risk: float, choices: int) -> tuple[Finding, ...]:
     if not comparisons:
         raise ConfigurationError("there is nothing to compare here.")
-    return tuple(compared(one, risk / (len(comparisons) * among)) for one in comparisons)
+    return tuple(compared(one, risk / (len(comparisons) * choices)) for one in comparisons)
 
 
 def all_of(statuses: Iterable[Status]) -> Status:
     """Fails if one does, holds if all do."""
-    found = set(statuses)
-    if Status.FAILS in found:
+    unique = set(statuses)
+    if Status.FAILS in unique:
         return Status.FAILS
-    return Status.UNDECIDED if Status.UNDECIDED in found else Status.HOLDS
+    return Status.UNDECIDED if Status.UNDECIDED in unique else Status.HOLDS

@@ -1,4 +1,4 @@
-"""The paper's experiments as data: one file each, with set-ups, claims and figures, and no loops.
+"""The paper's experiments as data: one file each, with set-ups, claims and figures.
 
 :data:`PAPER` are those of the paper; :data:`EXTRA` go further: how robust its claims are, and what it did not plot."""
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from belated.errors import ConfigurationError, UnknownName
 from belated.specs.tables import suggest
-from belated.studies.experiments.read import PaperExperiment, named, read_file
+from belated.studies.experiments.reader import PaperExperiment, read_file
 
 PAPER = ("figure1", "figure2", "figure3", "figure4", "figure5", "table1", "theorem1", "theorem6")
 EXTRA = ("robustness", "beyond")
@@ -21,29 +21,30 @@ def load(name: str) -> PaperExperiment:
     """The experiment of this name."""
     if name not in NAMES:
         raise UnknownName(
-            f"{name!r} is no experiment.{suggest(name, NAMES)} There are {', '.join(NAMES)}; 'all' means all of these; "
-            "files of your own end in .toml."
+            f"{name!r} is not an experiment.{suggest(name, NAMES)} There are {', '.join(NAMES)}; 'all' means all of "
+            "these; files of your own end in .toml."
         )
     return replace(read_file(Path(__file__).parent / f"{name}.toml"), paper=name in PAPER)
 
 
-def chosen(names: Sequence[str]) -> list[PaperExperiment]:
-    """The experiments of these names, each once: all of the paper for none, all there are for "all"; files of a user's
-    own by their path."""
-    wanted: list[str] = []
-    for name in names or PAPER:
-        wanted += NAMES if name == "all" else [name]
-    found = [read_file(Path(name)) if name.endswith(".toml") else load(name) for name in dict.fromkeys(wanted)]
-    for place, experiment in enumerate(found):
-        if experiment.name in [other.name for other in found[:place]]:
+def select(names: Sequence[str]) -> list[PaperExperiment]:
+    """The experiments of these names, each once: all of the paper's for none, all there are for "all"; a user's own
+    files by their path."""
+    listed = [part for name in names or PAPER for part in (NAMES if name == "all" else [name])]
+    experiments = [read_file(Path(name)) if name.endswith(".toml") else load(name) for name in dict.fromkeys(listed)]
+    taken: set[str] = set()
+    files: set[str] = set()
+    for experiment in experiments:
+        if experiment.name in taken:
             raise ConfigurationError(
                 f"two experiments are named {experiment.name!r}; rename a file, or give one of them."
             )
-    files = [named(experiment, picture) for experiment in found for picture in experiment.figures]
-    for place, name in enumerate(files):
-        if name in files[:place]:
+        taken.add(experiment.name)
+    for name in (experiment.file_name(figure) for experiment in experiments for figure in experiment.figures):
+        if name in files:
             raise ConfigurationError(f"two figures would be written to {name!r}; rename one of them, or its file.")
-    return found
+        files.add(name)
+    return experiments
 
 
-__all__ = ["EXTRA", "NAMES", "PAPER", "PaperExperiment", "chosen", "load", "named", "read_file"]
+__all__ = ["EXTRA", "NAMES", "PAPER", "PaperExperiment", "load", "read_file", "select"]

@@ -1,4 +1,4 @@
-"""Rows of a figure: each draws one study, in one panel or in one for each value of an axis."""
+"""Rows of a figure, and their style. A row draws one study, in one panel or in one for each value of an axis."""
 
 from __future__ import annotations
 
@@ -8,27 +8,96 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from belated.simulation.figures import BAND
+from belated.errors import ConfigurationError
+from belated.formatting import compact
+from belated.policies._base.policy import POLICIES
+from belated.simulation.figures import BAND, COLOURS, STYLE
+from belated.studies.claims.base import numbers
 from belated.studies.claims.evidence import Evidence, in_words
-from belated.studies.figures.style import style_for, tidy
-from belated.studies.study import AxisName, Place, PolicyName, Study
+from belated.studies.study import AxisName, Coordinates, PolicyName, Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+COLUMN, PAGE = 3.4, 7.0
+"""Inches of a column, and of a page of two columns."""
+SMALL: Any = {
+    **STYLE,
+    "font.size": 7.5,
+    "text.parse_math": False,
+    "axes.labelsize": 7.5,
+    "axes.titlesize": 7.5,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+    "axes.linewidth": 0.6,
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.2,
+    "legend.handlelength": 2.2,
+    "legend.columnspacing": 1.2,
+}
+"""The style of figures that are as wide as a column."""
+_COLOURS = (*COLOURS, "#999999")
+_DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (4, 1.2)),
+    (0, (5, 1, 1, 1)),
+    (0, (2.2, 0.8)),
+    (0, (6, 1, 1, 1, 1, 1)),
+    (0, (1, 0.7)),
+    (0, (1, 2)),
+)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">", ".")
+REFERENCE_LINE: Any = {"color": "#555555", "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
+
+
+def style_for(label: str, among: Sequence[str]) -> dict[str, Any]:
+    """Colour, dash and marker of a policy. A registered policy has the same style in all figures; other labels take
+    those that are free, in their order."""
+    registered = [POLICIES[name].label for name in POLICIES]
+    if label in registered:
+        number = registered.index(label)
+    else:
+        free = [n for n, name in enumerate(registered) if name not in among] or [0]
+        number = free[[name for name in among if name not in registered].index(label) % len(free)]
+    return {
+        "color": _COLOURS[number % len(_COLOURS)],
+        "linestyle": _DASHES[number % len(_DASHES)],
+        "marker": _MARKERS[number % len(_MARKERS)],
+    }
+
+
+def tidy(*axes: Any, max_ticks: int = 5) -> None:
+    """Few ticks, in short numbers; a logarithmic axis keeps its own ticks."""
+    for axis in axes:
+        if axis.get_scale() == "linear":
+            axis.set_major_locator(MaxNLocator(max_ticks, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+        axis.set_minor_formatter(NullFormatter())
+
 
 @dataclass(frozen=True)
 class Reference:
-    """A line to compare with: ``factor`` times the product of the place's values of the axes ``per``."""
+    """A line to compare with: ``factor`` times the product of a cell's values of the axes ``per``."""
 
     label: str
     factor: float
     per: tuple[AxisName, ...] = ()
 
-    def at(self, place: Place) -> float:
-        """Its height at a place."""
-        return self.factor * float(np.prod([float(place[name]) for name in self.per]))
+    def at(self, coordinates: Coordinates) -> float:
+        """Its height at these coordinates."""
+        return self.factor * float(np.prod([float(coordinates[name]) for name in self.per]))
+
+    def check(self, study: Study) -> None:
+        """Raise an error if an axis has values that are not numbers."""
+        for axis in self.per:
+            numbers(study, axis)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,27 +107,27 @@ class PanelRow(ABC):
     study: str
     split: AxisName = ""
     """The axis that has a panel for each of its values."""
-    where: Place = field(default_factory=dict)
+    where: Coordinates = field(default_factory=dict)
     policies: tuple[PolicyName, ...] = ()
     """Those that are shown; all if left out."""
     title: str = ""
-    """Stands above a panel of a row that is not split."""
+    """Above a panel of a row that is not split."""
     log: tuple[str, ...] = ()
     """Axes that are logarithmic: "x", "y"."""
     ylabel: str = "regret"
-    alike: ClassVar[bool] = True
-    """Whether the panels of a row have one vertical axis, regret."""
-    errors: ClassVar[bool] = True
+    shares_y: ClassVar[bool] = True
+    """Whether the panels of a row share a vertical axis, regret."""
+    shows_errors: ClassVar[bool] = True
     """Whether it shows standard errors."""
 
     def panels(self, evidence: Evidence) -> list[tuple[str, Evidence]]:
-        """Of each panel its title and what it shows."""
-        shown = evidence.within(self.where)
+        """The title of each panel, and the evidence that it shows."""
+        part = evidence.within(self.where)
         if not self.split:
-            return [(self.title, shown)]
+            return [(self.title, part)]
         return [
-            (in_words({self.split: value}), shown.within({self.split: value}))
-            for value in shown.study.axis(self.split).values
+            (in_words({self.split: value}), part.within({self.split: value}))
+            for value in part.study.axis(self.split).values
         ]
 
     def labels(self, evidence: Evidence) -> tuple[str, ...]:
@@ -74,9 +143,9 @@ class PanelRow(ABC):
 
     @abstractmethod
     def table(self, evidence: Evidence) -> list[dict[str, Any]]:
-        """What one panel shows, as rows of a table."""
+        """The numbers of one panel, as rows of a table."""
 
-    def finish(self, axes: Axes, ticks: int) -> None:
+    def finish(self, axes: Axes, max_ticks: int) -> None:
         """Scales and ticks, when all panels of the row are drawn: they may share an axis."""
         if "x" in self.log and axes.get_xscale() != "log":
             axes.set_xscale("log")
@@ -84,8 +153,8 @@ class PanelRow(ABC):
             axes.set_yscale("log")
         else:
             axes.set_ylim(bottom=0)
-        tidy(axes.xaxis, most=ticks)
-        tidy(axes.yaxis, most=max(ticks, 4))
+        tidy(axes.xaxis, max_ticks=max_ticks)
+        tidy(axes.yaxis, max_ticks=max(max_ticks, 4))
 
 
 R = TypeVar("R", bound=PanelRow)
@@ -93,8 +162,8 @@ ROWS: dict[str, type[PanelRow]] = {}
 """Kinds of rows by name."""
 
 
-def row(name: str) -> Callable[[type[R]], type[R]]:
-    """List a kind of row under a name."""
+def panel_row(name: str) -> Callable[[type[R]], type[R]]:
+    """Decorator: list a kind of row under a name."""
 
     def register(cls: type[R]) -> type[R]:
         ROWS[name] = cls
@@ -103,14 +172,34 @@ def row(name: str) -> Callable[[type[R]], type[R]]:
     return register
 
 
-def summary(evidence: Evidence, label: str, cell: int) -> tuple[float, float]:
+def check_one_cell_per(study: Study, axes: Sequence[str], message: str) -> None:
+    """Raise an error if a study does not have exactly one cell for each combination of these axes' values."""
+    if len(study.cells) != np.prod([len(study.axis(name).values) for name in axes]):
+        raise ConfigurationError(message)
+
+
+def final_regret(evidence: Evidence, label: str, cell: int) -> tuple[float, float]:
     """Mean and standard error of a policy's regret at the horizon."""
     final = evidence.results[cell].final[evidence.study.policy(label)]
     return float(final.mean()), float(final.std(ddof=1) / np.sqrt(final.size)) if final.size > 1 else float("nan")
 
 
-def points(axes: Axes, label: str, among: Sequence[str], x: Any, mean: Any, stderr: Any) -> None:
-    """A policy's points with bars of four standard errors, joined by a line."""
-    looks = {**style_for(label, among), "linestyle": "-", "linewidth": 1.0}
-    width = BAND * np.nan_to_num(np.asarray(stderr))
-    axes.errorbar(x, mean, width, label=label, markersize=3.2, capsize=1.6, elinewidth=0.8, capthick=0.8, **looks)
+def regret_table(
+    evidence: Evidence, labels: Sequence[str], cells: Sequence[int], axes: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Regrets at the horizon as rows of a table: policy, values of the axes, mean, standard error, runs."""
+    return [
+        {
+            "policy": label,
+            **{name: evidence.study.cells[cell].coordinates[name] for name in axes},
+            **dict(zip(("mean", "stderr"), final_regret(evidence, label, cell), strict=True)),
+            "runs": evidence.results[cell].runs,
+        }
+        for label in labels
+        for cell in cells
+    ]
+
+
+def error_bars(stderr: Any) -> Any:
+    """Half the lengths of error bars; 0 where there is no standard error."""
+    return BAND * np.nan_to_num(np.asarray(stderr))

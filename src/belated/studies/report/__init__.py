@@ -4,91 +4,70 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
 from belated.atomic_output import StagedOutput
+from belated.simulation.figures import save_figure
 from belated.studies.claims import Evidence
-from belated.studies.experiments import named
-from belated.studies.figures import FigureSpec, draw, note, table
-from belated.studies.report.guarantees import Guarantee, bounds_table
+from belated.studies.figures import FigureSpec, describe_runs, draw, table
+from belated.studies.report.bounds_table import StudyBounds, bounds_table
 from belated.studies.report.markdown import markdown
 from belated.studies.report.page import page
-from belated.studies.report.press import Press
-from belated.studies.report.summary import Summary, summed
+from belated.studies.report.summary import Summary, summarize
 from belated.studies.reproduce import ExperimentOutcome
 
-__all__ = ["Report", "Summary", "summed", "write_report"]
-
-PRESSES = max(1, min(4, (os.cpu_count() or 1) // 2))
-"""Processes that save figures."""
+__all__ = ["Report", "Summary", "summarize", "write_report"]
 
 
 def write_report(out: Path, summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Path:
-    """Write ``out``/report: all of it, or nothing. The page's path."""
+    """Write ``out``/report, all of it or nothing; returns the page's path."""
     with Report(out) as report:
-        for outcome in outcomes:
-            report.add(outcome)
         return report.finish(summary, outcomes)
 
 
 class Report:
-    """``out``/report: all of it, or nothing. Figures are drawn while the next experiment is played."""
+    """``out``/report: all of it, or nothing. Figures are drawn in a thread while the next experiment is played."""
 
     def __init__(self, out: Path) -> None:
         self._out = out
         self._stage = StagedOutput(out)
-        self._drawing = ThreadPoolExecutor(PRESSES)
-        self._turn = Lock()
-        self._press = Press(PRESSES)
-        self._drawn: dict[str, Future[tuple[bytes, str]]] = {}
-        self._promised: dict[str, Future[list[tuple[str, list[Guarantee]]]]] = {}
+        self._drawing = ThreadPoolExecutor(1)  # matplotlib is not thread-safe
+        self._figures: dict[str, Future[tuple[bytes, str]]] = {}
+        self._bounds: dict[str, Future[list[StudyBounds]]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     @cached_property
     def _folder(self) -> Path:
-        """Where figures go: made when the first is drawn."""
+        """The folder of figures, created when the first is drawn."""
         self._stage.__enter__()
         return self._stage.inside("report/figures")
 
     def add(self, outcome: ExperimentOutcome) -> None:
-        """An experiment was played: begin to draw its figures, and to compute what theory says of it."""
-        folder = self._folder
-        self._promised[outcome.experiment.name] = self._drawing.submit(bounds_table, outcome.evidence)
-        for picture in outcome.experiment.figures:
-            name = named(outcome.experiment, picture)
-            self._drawn[name] = self._drawing.submit(self._draw, folder / name, picture, outcome.evidence)
-
-    def _draw(self, path: Path, picture: FigureSpec, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
-        """(the figure as SVG, its note); the figure and its data go into files."""
-        files = {kind: path.with_name(f"{path.name}.{kind}") for kind in ("svg", "pdf", "png", "csv")}
-        with self._turn:  # matplotlib does not bear threads
-            figure = draw(picture, evidence)
-        self._press.save(figure, [files[kind] for kind in ("svg", "pdf", "png")])
-        table(picture, evidence).convert_dtypes().to_csv(files["csv"], index=False, lineterminator="\n")
-        return files["svg"].read_bytes(), note(picture, evidence)
+        """Begin to draw the figures of a finished experiment, and to compute its bounds."""
+        experiment, folder = outcome.experiment, self._folder
+        self._bounds[experiment.name] = self._drawing.submit(bounds_table, outcome.evidence)
+        for spec in experiment.figures:
+            name = experiment.file_name(spec)
+            self._figures[name] = self._drawing.submit(_write_figure, folder / name, spec, outcome.evidence)
 
     def finish(self, summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Path:
-        """Write what is left, and put it all in its place. The page's path."""
+        """Write what is left, and move it all into place; returns the page's path."""
         for outcome in outcomes:
-            if outcome.experiment.name not in self._promised:
+            if outcome.experiment.name not in self._bounds:
                 self.add(outcome)
         self._folder.mkdir(exist_ok=True)  # where nothing was drawn
-        drawn = {name: future.result() for name, future in self._drawn.items()}
-        drawings = {name: drawing for name, (drawing, _) in drawn.items()}
-        notes = {name: text for name, (_, text) in drawn.items()}
-        bounds = {name: future.result() for name, future in self._promised.items()}
+        figures = {name: future.result() for name, future in self._figures.items()}
+        bounds = {name: future.result() for name, future in self._bounds.items()}
         texts = {
-            "index.html": page(summary, outcomes, drawings, notes, bounds),
+            "index.html": page(summary, outcomes, figures, bounds),
             "claims.md": markdown(summary, outcomes),
             "claims.json": json.dumps(_plain(summary, outcomes), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         }
@@ -102,41 +81,51 @@ class Report:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._drawing.shutdown(cancel_futures=True)
-        self._press.close()
         if "_folder" in self.__dict__:
             self._stage.__exit__(kind, error, trace)
+
+
+def _write_figure(path: Path, spec: FigureSpec, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
+    """Write a figure and its data into files; returns its SVG, and a note on its runs."""
+    files = {suffix: path.with_name(f"{path.name}.{suffix}") for suffix in ("svg", "pdf", "png", "csv")}
+    figure = draw(spec, evidence)
+    for suffix in ("svg", "pdf", "png"):
+        save_figure(figure, files[suffix])
+        figure.set_layout_engine("none")  # it is laid out now
+    table(spec, evidence).convert_dtypes().to_csv(files["csv"], index=False, lineterminator="\n")
+    return files["svg"].read_bytes(), describe_runs(spec, evidence)
 
 
 def _plain(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> dict[str, Any]:
     """All verdicts and numbers as plain data."""
     return {
-        **asdict(summary),
+        **summary.to_dict(),
         "experiments": [
             {
                 "name": outcome.experiment.name,
                 "title": outcome.experiment.title,
-                "rounds": outcome.rounds,
-                "seconds": outcome.spent,
+                "rounds": outcome.cost.rounds,
+                "seconds": outcome.cost.seconds,
                 "claims": [
                     {
-                        "sentence": judgement.claim.sentence,
-                        "place": judgement.claim.place,
-                        "reading": judgement.claim.reading,
-                        "own": judgement.claim.own,
-                        "confidence": judgement.claim.confidence,
-                        "status": judgement.status,
+                        "sentence": verdict.claim.sentence,
+                        "place": verdict.claim.place,
+                        "reading": verdict.claim.reading,
+                        "own": verdict.claim.own,
+                        "confidence": verdict.claim.confidence,
+                        "status": verdict.status,
                         "cases": [
                             {
-                                "place": dict(case.place),
-                                "status": case.judged.status,
+                                "place": dict(case.coordinates),
+                                "status": case.verdict.status,
                                 "runs": case.runs,
-                                "note": case.judged.note,
-                                "findings": [_finding(asdict(finding)) for finding in case.judged.findings],
+                                "note": case.verdict.note,
+                                "findings": [_finding(asdict(finding)) for finding in case.verdict.findings],
                             }
-                            for case in judgement.cases
+                            for case in verdict.cases
                         ],
                     }
-                    for judgement in outcome.judgements
+                    for verdict in outcome.verdicts
                 ],
             }
             for outcome in outcomes
@@ -145,10 +134,10 @@ def _plain(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> dict[str,
 
 
 def _finding(data: dict[str, Any]) -> dict[str, Any]:
-    """What is no number as null, which JSON knows."""
-    ends = {key: [_known(end) for end in data[key]] for key in ("interval", "allowed")}
-    return {**data, **ends, "value": _known(data["value"])}
+    """A finding for JSON, which has no infinity: null."""
+    ends = {key: [_finite(end) for end in data[key]] for key in ("interval", "allowed")}
+    return {**data, **ends, "value": _finite(data["value"])}
 
 
-def _known(number: float) -> float | None:
+def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None

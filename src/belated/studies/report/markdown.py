@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from belated.studies.claims import Status
 from belated.studies.experiments import NAMES
-from belated.studies.report import phrasing
-from belated.studies.report.grid import Grid, grid
+from belated.studies.report.phrasing import MARKS, Grid, grid, summary_line, tally
 from belated.studies.report.summary import Summary
 from belated.studies.reproduce import ExperimentOutcome
 
@@ -15,7 +14,7 @@ _NAMES = {Status.HOLDS: "✓ holds", Status.FAILS: "✗ fails", Status.UNDECIDED
 
 
 def markdown(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> str:
-    """All claims, one table an experiment."""
+    """All claims, one table for each experiment."""
     return "\n".join(_lines(summary, outcomes)) + "\n"
 
 
@@ -24,15 +23,15 @@ def _lines(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Iterator[
     yield "# The paper's claims, put to the test" if paper else "# Claims, put to the test"
     yield ""
     if paper:
-        yield f"{paper} claims of the paper: **{phrasing.tally(summary.paper)}.**"
+        yield f"{paper} claims of the paper: **{tally(summary.paper)}.**"
         yield ""
     yield (
         f"Each claim is judged with a nominal confidence of {summary.confidence}, shared by all comparisons and all "
-        f"looks at it. Made by `{_command(summary, outcomes)}`, belated {summary.machine['belated']}."
+        f"looks at it. Made by `{_command(summary, outcomes)}`, belated {summary.environment['belated']}."
     )
     if sum(summary.others.values()):
         yield ""
-        yield f"Other claims, {sum(summary.others.values())}: {phrasing.tally(summary.others)}."
+        yield f"Other claims, {sum(summary.others.values())}: {tally(summary.others)}."
     if summary.fraction < 1.0:
         yield ""
         yield f"**This is a quick look: {summary.fraction:g} of the repetitions.**"
@@ -49,25 +48,25 @@ def _lines(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Iterator[
         yield ""
         yield "| | sentence | what is tested | numbers | runs |"
         yield "|:--|:--|:--|:--|--:|"
-        for judgement in outcome.judgements:
-            claim = judgement.claim
-            told = claim.why and judgement.status is not Status.HOLDS
+        for verdict in outcome.verdicts:
+            claim = verdict.claim
+            explained = claim.why and verdict.status is not Status.HOLDS
             cells = [
-                _NAMES[judgement.status],
+                _NAMES[verdict.status],
                 f"{claim.sentence} *({claim.place})*" if claim.own else f"“{claim.sentence}” *({claim.place})*",
-                f"{claim.reading} *{claim.why}*" if told else claim.reading,
-                phrasing.summary(judgement),
-                f"{judgement.runs:,}",
+                f"{claim.reading} *{claim.why}*" if explained else claim.reading,
+                summary_line(verdict),
+                f"{verdict.runs:,}",
             ]
             yield _line(cells)
-        for judgement in outcome.judgements:
-            table = grid(judgement)
+        for verdict in outcome.verdicts:
+            table = grid(verdict)
             if table is not None:
-                yield from _table(judgement.claim.reading, table)
+                yield from _table(verdict.claim.reading, table)
 
 
 def _command(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> str:
-    """What makes this table again."""
+    """The command that makes this table."""
     names = [outcome.experiment.name for outcome in outcomes]
     named = "all" if tuple(names) == NAMES else " ".join(n if n in NAMES else f"{n}.toml" for n in names)
     fraction = f" --fraction {summary.fraction:g}" if summary.fraction < 1.0 else ""
@@ -81,7 +80,7 @@ def _table(title: str, table: Grid) -> Iterator[str]:
     yield _line([f"{table.first} \\\\ {table.second}", *map(str, table.columns)])
     yield "|:--" + "|:-:" * len(table.columns) + "|"
     for value, cases in table.rows.items():
-        yield _line([str(value), *(phrasing.MARKS[case.judged.status] for case in cases)])
+        yield _line([str(value), *(MARKS[case.verdict.status] for case in cases)])
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -90,5 +89,5 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that is no HTML."""
+    """Text with HTML escaped."""
     return text.replace("&", "&amp;").replace("<", "&lt;")

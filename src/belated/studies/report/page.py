@@ -1,4 +1,4 @@
-"""The report as one page of HTML without a network: style and pictures are inside it."""
+"""The report as one self-contained HTML page: style and figures are inline."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 
-from belated.studies.claims.evidence import shown
-from belated.studies.experiments import named
+from belated.studies.claims.evidence import axis_value
 from belated.studies.report import phrasing
-from belated.studies.report.grid import grid
-from belated.studies.report.guarantees import Guarantee
+from belated.studies.report.bounds_table import StudyBounds
 from belated.studies.report.summary import Summary
 from belated.studies.reproduce import ExperimentOutcome
 
@@ -20,23 +18,22 @@ from belated.studies.reproduce import ExperimentOutcome
 def page(
     summary: Summary,
     outcomes: Sequence[ExperimentOutcome],
-    drawings: Mapping[str, bytes],
-    notes: Mapping[str, str],
-    bounds: Mapping[str, Sequence[tuple[str, list[Guarantee]]]],
+    figures: Mapping[str, tuple[bytes, str]],
+    bounds: Mapping[str, Sequence[StudyBounds]],
 ) -> str:
-    """The page; ``drawings`` are SVG pictures by name, ``notes`` what stands below each; ``bounds`` is what theory
-    guarantees in the studies of each experiment."""
+    """The page; ``figures`` are the SVG of each and the note below it, ``bounds`` what theory guarantees in the studies
+    of each experiment."""
     folder = files("belated.studies.report")
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.globals.update(words=phrasing, shown=shown, MARKS=phrasing.MARKS, grid=grid, named=named)
-    template = made.from_string((folder / "page.html").read_text(encoding="utf-8"))
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals.update(phrasing=phrasing, axis_value=axis_value, MARKS=phrasing.MARKS)
+    template = environment.from_string((folder / "page.html").read_text(encoding="utf-8"))
     return template.render(
         style=(folder / "page.css").read_text(encoding="utf-8"),
         summary=summary,
         outcomes=outcomes,
-        notes=notes,
-        pictures={
-            name: "data:image/svg+xml;base64," + base64.b64encode(data).decode() for name, data in drawings.items()
+        figures={
+            name: ("data:image/svg+xml;base64," + base64.b64encode(svg).decode(), note)
+            for name, (svg, note) in figures.items()
         },
-        guarantees=bounds,
+        bounds=bounds,
     )

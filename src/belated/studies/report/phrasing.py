@@ -1,10 +1,12 @@
-"""Judgements in words, for the page, the Markdown table and the terminal."""
+"""Verdicts in words and as grids, for the page, the Markdown table and the terminal."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
-from belated.formatting import quantity
+from belated.formatting import plural, quantity
 from belated.studies.claims import Case, ClaimVerdict, Finding, Status
 from belated.studies.claims.evidence import in_words
 
@@ -22,7 +24,7 @@ def tally(counts: dict[str, int]) -> str:
 
 
 def interval(finding: Finding) -> str:
-    """Its confidence interval, or nothing for a number without chance."""
+    """Its confidence interval, or nothing for an exact number."""
     low, high = finding.interval
     if math.isinf(high - low):
         return "any number"
@@ -30,7 +32,7 @@ def interval(finding: Finding) -> str:
 
 
 def allowed(finding: Finding) -> str:
-    """The range in which it must lie."""
+    """The range that it must lie in."""
     low, high = finding.allowed
     if low == -math.inf:
         return f"below {quantity(high)}"
@@ -44,18 +46,38 @@ def sentence(finding: Finding) -> str:
     return f"{finding.what}: {quantity(finding.value)}{between}, must be {allowed(finding)}{note}"
 
 
-def summary(judgement: ClaimVerdict) -> str:
+def summary_line(verdict: ClaimVerdict) -> str:
     """What decides a claim, in a line."""
-    if len(judgement.cases) == 1:
-        return of_case(judgement.cases[0])
-    first = next(case for case in judgement.cases if case.judged.status is judgement.status)
-    counts = ", ".join(f"{status} in {judgement.counted(status)}" for status in Status if judgement.counted(status))
-    return f"{counts} of {len(judgement.cases)} cases; {in_words(first.place)}: {of_case(first)}"
+    if len(verdict.cases) == 1:
+        return case_line(verdict.cases[0])
+    first = next(case for case in verdict.cases if case.verdict.status is verdict.status)
+    counts = ", ".join(f"{status} in {verdict.count(status)}" for status in Status if verdict.count(status))
+    return f"{counts} of {len(verdict.cases)} cases; {in_words(first.coordinates)}: {case_line(first)}"
 
 
-def of_case(case: Case) -> str:
+def case_line(case: Case) -> str:
     """What decides a case, in a line."""
-    note = f"{case.judged.note}; " if case.judged.note else ""
-    more = len(case.judged.findings) - 1
-    others = f"; and {more:,} more comparison{'s' if more > 1 else ''}" if more else ""
-    return f"{note}{sentence(case.judged.deciding)}{others}"
+    note = f"{case.verdict.note}; " if case.verdict.note else ""
+    more = len(case.verdict.findings) - 1
+    others = f"; and {plural(more, 'more comparison')}" if more else ""
+    return f"{note}{sentence(case.verdict.deciding)}{others}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A claim judged over two axes: a row for each value of the first, a column for each value of the second."""
+
+    first: str
+    second: str
+    columns: tuple[Any, ...]
+    rows: dict[Any, tuple[Case, ...]]
+
+
+def grid(verdict: ClaimVerdict) -> Grid | None:
+    """The cases of a claim as a grid; None if it is not judged over two axes."""
+    if len(verdict.claim.each) != 2:
+        return None
+    first, second = verdict.claim.each
+    values = list(dict.fromkeys(case.coordinates[first] for case in verdict.cases))
+    rows = {value: tuple(case for case in verdict.cases if case.coordinates[first] == value) for value in values}
+    return Grid(first, second, tuple(case.coordinates[second] for case in rows[values[0]]), rows)

@@ -1,0 +1,256 @@
+"""Tests of single runs: the shape of their curves, and what became of their arms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from belated.errors import ConfigurationError
+from belated.formatting import quantity
+from belated.policies._base.elimination import EliminationPolicy
+from belated.simulation.result_builder import KEPT_NUMBERS
+from belated.studies.claims.base import ClaimTest, claim_test, joined
+from belated.studies.claims.estimate import BoundedMean, Proportion, Samples, ratio
+from belated.studies.claims.evidence import Evidence
+from belated.studies.claims.verdict import Comparison
+from belated.studies.study import AxisName, PolicyName, Study, first_problem
+from belated.validation import Count, Positive
+
+
+def flat_shares(curves: Samples) -> Samples:
+    """(R,) for each run's curve (R, C), at evenly spaced checkpoints: the share of steps without regret, up to the last
+    step with regret.
+
+    >>> flat_shares(np.array([[1.0, 1.0, 1.0, 2.0, 2.0], [1.0, 2.0, 3.0, 4.0, 5.0]]))
+    array([0.5, 0. ])
+    """
+    rising = np.diff(curves, axis=1, prepend=0.0) > 0.0
+    steps = rising.shape[1] - np.argmax(rising[:, ::-1], axis=1)
+    return np.asarray(1.0 - rising.sum(axis=1) / steps)
+
+
+def flat_stretches(curves: Samples, steps: int) -> npt.NDArray[np.int64]:
+    """(R,) how many flat stretches of at least that many steps each curve (R, C) has before its last rise.
+
+    >>> flat_stretches(np.array([[1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 4.0, 4.0, 5.0, 5.0, 5.0]]), 2)
+    array([2])
+    """
+    rising = np.diff(curves, axis=1, prepend=0.0) > 0.0
+    lengths = [np.diff(np.flatnonzero(row), prepend=-1) - 1 for row in rising]
+    return np.array([int((length >= steps).sum()) for length in lengths])
+
+
+def rising_slopes(curves: Samples, rounds: int) -> Samples:
+    """(R,) for each run, regret per round over the steps with regret; ``rounds`` is the length of a step."""
+    rising = (np.diff(curves, axis=1, prepend=0.0) > 0.0).sum(axis=1)
+    return np.asarray(curves[:, -1] / np.maximum(rising * rounds, 1))
+
+
+def check_evenly_spaced(study: Study) -> int:
+    """The number of checkpoints; an error if they are not evenly spaced, or only one."""
+    shortest = min(cell.horizon for cell in study.cells)
+    if not isinstance(study.checkpoints, int) or not 2 <= study.checkpoints <= shortest:
+        raise ConfigurationError(
+            f"the study {study.name!r} has checkpoints = {study.checkpoints}; a test of curves needs a number of "
+            f"evenly spaced ones, from 2 to {shortest:,}."
+        )
+    if study.max_runs * study.checkpoints * len(study.labels) > KEPT_NUMBERS:
+        raise ConfigurationError(
+            f"the study {study.name!r} has up to {study.max_runs:,} runs and {study.checkpoints} checkpoints: too "
+            "many to keep all curves; give fewer."
+        )
+    return study.checkpoints
+
+
+@claim_test("flat")
+@dataclass(frozen=True)
+class Flat(ClaimTest):
+    """On average over the runs, the share of flat stretches (no regret at all between two checkpoints) in the part of
+    the curve before its last rise is between ``low`` and ``high``."""
+
+    policy: PolicyName
+    low: float = -math.inf
+    high: float = math.inf
+
+    def check(self, study: Study) -> None:
+        check_evenly_spaced(study)
+
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
+        for cell in evidence.cells:
+            shares = BoundedMean(flat_shares(evidence.curve(self.policy, cell)))
+            what = joined(evidence.describe(cell), f"share of flat stretches in {self.policy}'s curves")
+            yield Comparison(what, shares, self.low, self.high)
+
+
+@claim_test("flat stretches")
+@dataclass(frozen=True)
+class FlatStretches(ClaimTest):
+    """The share of runs whose curve has at least ``least`` flat stretches of ``steps`` steps or more before its last
+    rise is between ``low`` and ``high``."""
+
+    policy: PolicyName
+    least: Count
+    steps: Count
+    low: float = -math.inf
+    high: float = math.inf
+
+    def check(self, study: Study) -> None:
+        check_evenly_spaced(study)
+
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
+        for cell in evidence.cells:
+            counts = flat_stretches(evidence.curve(self.policy, cell), self.steps)
+            share = Proportion(int((counts >= self.least).sum()), counts.size)
+            what = f"share of runs in which {self.policy}'s curve has {self.least} flat stretches or more"
+            note = f"{counts.mean():.3g} on average"
+            yield Comparison(joined(evidence.describe(cell), what), share, self.low, self.high, note)
+
+
+@claim_test("same slope")
+@dataclass(frozen=True)
+class SameSlope(ClaimTest):
+    """Where it rises, the curve of ``policy`` is between ``low`` and ``high`` times as steep as that of ``than``."""
+
+    policy: PolicyName
+    than: PolicyName
+    low: float
+    high: float
+
+    def check(self, study: Study) -> None:
+        check_evenly_spaced(study)
+
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
+        for cell in evidence.cells:
+            step = int(evidence.results[cell].rounds[0])
+            x, y = (rising_slopes(evidence.curve(label, cell), step) for label in (self.policy, self.than))
+            yield Comparison(
+                joined(evidence.describe(cell), f"slope of {self.policy} / slope of {self.than}"),
+                ratio(x, y),
+                self.low,
+                self.high,
+                f"{quantity(x.mean())} and {quantity(y.mean())} a round",
+            )
+
+
+@claim_test("straight")
+@dataclass(frozen=True)
+class Straight(ClaimTest):
+    """The regret of the second half of a run is between ``low`` and ``high`` times that of the first half."""
+
+    policy: PolicyName
+    low: float = -math.inf
+    high: float = math.inf
+
+    def check(self, study: Study) -> None:
+        if check_evenly_spaced(study) % 2:
+            raise ConfigurationError(f"checkpoints is {study.checkpoints}; give an even number, so that one is at T/2.")
+
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
+        for cell in evidence.cells:
+            rounds = evidence.results[cell].rounds
+            half = rounds.size // 2 - 1
+            curves = evidence.curve(self.policy, cell)
+            at_half, at_end = curves[:, half], curves[:, -1]
+            yield Comparison(
+                joined(evidence.describe(cell), f"{self.policy}: regret of the second half / of the first"),
+                ratio(at_end - at_half, at_half),
+                self.low,
+                self.high,
+                f"{quantity(at_half.mean())} at round {rounds[half]:,}, {quantity(at_end.mean())} at the end",
+            )
+
+
+def check_arm(study: Study, arm: int) -> None:
+    """Raise an error if a study has no arm of this number."""
+    fewest = min(first_problem(cell).arms for cell in study.cells)
+    if not 0 <= arm < fewest:
+        raise ConfigurationError(f"arm is {arm}; give a whole number from 0 to {fewest - 1}.")
+
+
+@claim_test("eliminates")
+@dataclass(frozen=True)
+class Eliminates(ClaimTest):
+    """The share of runs in which ``policy`` eliminates an arm is between ``low`` and ``high``."""
+
+    policy: PolicyName
+    arm: int
+    low: float = -math.inf
+    high: float = math.inf
+
+    def check(self, study: Study) -> None:
+        check_arm(study, self.arm)
+        if not isinstance(study.cells[0].policies[study.policy(self.policy)], EliminationPolicy):
+            raise ConfigurationError(f"policy is {self.policy!r}, which never eliminates an arm.")
+
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
+        for cell in evidence.cells:
+            eliminated = evidence.counts("eliminated_at", self.policy, cell, self.arm) >= 0
+            share = Proportion(int(eliminated.sum()), int(eliminated.size))
+            what = f"share of runs in which {self.policy} eliminates arm {self.arm}"
+            note = f"{share.hits:,} of {share.count:,} runs"
+            yield Comparison(joined(evidence.describe(cell), what), share, self.low, self.high, note)
+
+
+@claim_test("even")
+@dataclass(frozen=True)
+class Even(ClaimTest):
+    """The share of runs in which ``policy`` has pulled all arms that it did not eliminate equally often, up to one
+    pull, is between ``low`` and ``high``."""
+
+    policy: PolicyName
+    low: float = -math.inf
+    high: float = math.inf
+
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
+        for cell in evidence.cells:
+            arms = range(evidence.results[cell].pulls.shape[2])
+            pulls = np.array([evidence.counts("pulls", self.policy, cell, arm) for arm in arms])
+            eliminated = np.array([evidence.counts("eliminated_at", self.policy, cell, arm) >= 0 for arm in arms])
+            most = np.where(eliminated, -1, pulls).max(axis=0)
+            least = np.where(eliminated, np.iinfo(pulls.dtype).max, pulls).min(axis=0)
+            share = Proportion(int((most - least <= 1).sum()), int(most.size))
+            average = f"{eliminated.sum(axis=0).mean():.3g} arms eliminated on average"
+            yield Comparison(
+                joined(evidence.describe(cell), f"share of runs in which {self.policy} pulls its arms equally often"),
+                share,
+                self.low,
+                self.high,
+                f"{share.hits:,} of {share.count:,} runs; {average}",
+            )
+
+
+@claim_test("alike")
+@dataclass(frozen=True)
+class Alike(ClaimTest):
+    """Every policy pulls an arm as often at one value of an axis as at another: the shares of its pulls differ by less
+    than ``within``."""
+
+    over: AxisName
+    arm: int
+    within: Positive
+
+    def check(self, study: Study) -> None:
+        check_arm(study, self.arm)
+        if len(study.axis(self.over).values) != 2 or len(study.cells) != 2:
+            raise ConfigurationError(
+                f"over is {self.over!r}; give an axis with two values, and say where on all others."
+            )
+
+    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
+        (a, first), (b, second) = evidence.along(self.over)
+        for label in evidence.study.labels:
+            x, y = (self._share(evidence, label, cells[0]) for cells in (first, second))
+            yield Comparison(
+                f"{label}: share of pulls of arm {self.arm}, {self.over} {a} less {self.over} {b}",
+                BoundedMean(x - y, -1.0, 1.0),
+                -self.within,
+                self.within,
+                f"{quantity(x.mean())} and {quantity(y.mean())}",
+            )
+
+    def _share(self, evidence: Evidence, label: str, cell: int) -> Samples:
+        return np.asarray(evidence.counts("pulls", label, cell, self.arm) / evidence.study.cells[cell].horizon)

@@ -1,0 +1,219 @@
+"""Plays the cells of studies: until a stopping rule is satisfied, with cached results, on the cores and a GPU."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from threading import Lock
+from types import TracebackType
+from typing import Self, TypeVar
+
+from belated.kernel.rng import check_seed
+from belated.simulation.manifest import Manifest
+from belated.simulation.progress import Progress
+from belated.simulation.result import Result
+from belated.simulation.simulate import check_device, rounds_of, simulate
+from belated.studies.result_cache import ResultCache
+from belated.studies.study import Cell, Study
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+CELLS_ON_DEVICE, MAX_HORIZON_ON_DEVICE = 16, 300_000
+"""Cells of a study that a device plays at a time, and their longest horizon: a device plays many runs, each slowly."""
+_SEED_STEP = 2**64
+"""Between the seeds of two batches of runs: users' own seeds are smaller."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs to play: the same number of runs for each of these cells."""
+
+    cells: Sequence[int]
+    runs: int
+    number: int = 0
+    """Batches with different numbers have different seeds, and so different runs."""
+    earlier_runs: int = 0
+    """Runs of the batches before, which this one adds to."""
+
+
+StoppingRule = Generator[Batch, dict[int, Result], T]
+"""Yields batches to play, receives the results of each by cell, and returns what they come to."""
+
+
+@dataclass(frozen=True)
+class RunnerStep:
+    """How far a runner is: which study of which experiment, with how many runs of each cell."""
+
+    study: str
+    runs: int
+    progress: Progress
+    """Of the batch that is being played."""
+    experiment: str = ""
+    finished: int = 0
+    """Studies that are finished."""
+
+
+@dataclass
+class Cost:
+    """What results took."""
+
+    seconds: float = 0.0
+    """When they were played, also where they are cached."""
+    rounds: int = 0
+    """In all results and by all policies."""
+    cached: int = 0
+    """Results that were there already."""
+    results: int = 0
+
+
+class StudyRunner:
+    """Plays studies. Use it as a context: leaving it stops what is still being played.
+
+    ``watch`` is called on the way; with a device from several threads, one after the other."""
+
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        workers: int | None = None,
+        device: str = "cpu",
+        cache: ResultCache | None = None,
+        watch: Callable[[RunnerStep], None] | None = None,
+    ) -> None:
+        check_device(device)
+        self._seed = check_seed(seed)
+        self._workers = workers
+        self._device = device
+        self._cache = cache
+        self._watch = watch
+        self._pool = ThreadPoolExecutor(CELLS_ON_DEVICE)
+        self._cores = Lock()
+        self._watching = Lock()
+        self._stopped = False
+        self._finished = 0
+
+    def __enter__(self) -> Self:
+        if self._device != "cpu":
+            gc.freeze()  # a compiler leaves a million objects in memory: do not search them for garbage meanwhile
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopped = True
+        self._pool.shutdown(cancel_futures=True)
+        if self._device != "cpu":
+            gc.unfreeze()
+
+    def run_all(self, play: Callable[[T], R], items: Iterable[T], on_device: int) -> Iterator[tuple[T, R]]:
+        """Call ``play`` for each item; results come as they are finished. On a device, that many items at a time."""
+        if self._device == "cpu":
+            yield from ((item, play(item)) for item in items)
+            return
+        with ThreadPoolExecutor(on_device) as pool:
+            try:
+                playing = {pool.submit(play, item): item for item in items}
+                for future in as_completed(playing):
+                    yield playing[future], future.result()
+            except BaseException:
+                self._stopped = True
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def run(self, study: Study, rule: StoppingRule[T], experiment: str = "", cost: Cost | None = None) -> T:
+        """Play batches of a study until the rule returns; what it returns."""
+        cost = cost or Cost()
+        try:
+            batch = next(rule)
+            while True:
+                batch = rule.send(self._play(study, batch, experiment, cost))
+        except StopIteration as stop:
+            with self._watching:
+                self._finished += 1
+            outcome: T = stop.value
+            return outcome
+
+    def _play(self, study: Study, batch: Batch, experiment: str, cost: Cost) -> dict[int, Result]:
+        rounds = {number: batch.runs * study.cells[number].horizon * len(study.labels) for number in batch.cells}
+        left = sum(rounds.values())  # cached results are not played, and say nothing about the pace
+        done = dict.fromkeys(batch.cells, 0)
+        started = time.perf_counter()
+
+        def play(number: int, device: str) -> tuple[Result, bool]:
+            def report(progress: Progress) -> None:
+                self._check_stopped()
+                done[number] = progress.done
+                if self._watch is not None:
+                    so_far = Progress(sum(done.values()), left, time.perf_counter() - started)
+                    runs = batch.earlier_runs + batch.runs
+                    with self._watching:
+                        self._watch(RunnerStep(study.name, runs, so_far, experiment, self._finished))
+
+            self._check_stopped()
+            return self._result(study, study.cells[number], batch, device, report)
+
+        results = {}
+        for number, (result, cached) in self._side_by_side(play, study, batch.cells):
+            results[number] = result
+            left -= rounds[number] if cached else 0
+            cost.rounds += rounds[number]
+            cost.seconds += result.manifest.seconds if cached or self._device == "cpu" else 0.0
+            cost.cached += cached
+            cost.results += 1
+        if self._device != "cpu":  # cells are played at the same time
+            cost.seconds += time.perf_counter() - started
+        return results
+
+    def _side_by_side(
+        self, play: Callable[[int, str], R], study: Study, cells: Sequence[int]
+    ) -> Iterator[tuple[int, R]]:
+        """The result of each cell. A device plays several at a time, as one does not fill it; the processor one after
+        the other, each on all cores."""
+        suited = [number for number in cells if self._suits_device(study.cells[number])]
+        if suited == list(cells) and len(suited) == 1:
+            yield suited[0], play(suited[0], self._device)
+            return
+        playing = [(number, self._pool.submit(play, number, self._device)) for number in suited]
+        for number in cells:
+            if number not in suited:
+                with self._cores:
+                    yield number, play(number, "cpu")
+        for number, future in playing:
+            yield number, future.result()
+
+    def _suits_device(self, cell: Cell) -> bool:
+        return self._device != "cpu" and cell.horizon <= MAX_HORIZON_ON_DEVICE
+
+    def _result(
+        self, study: Study, cell: Cell, batch: Batch, device: str, report: Callable[[Progress], None]
+    ) -> tuple[Result, bool]:
+        """The result of a cell, and whether it was cached."""
+        checkpoints = study.checkpoints if isinstance(study.checkpoints, int) else list(study.checkpoints)
+        rounds = rounds_of(checkpoints, cell.horizon)
+        seed = self._seed + batch.number * _SEED_STEP
+
+        def play() -> Result:
+            return simulate(
+                cell.problem,
+                cell.policies,
+                horizon=cell.horizon,
+                runs=batch.runs,
+                seed=seed,
+                checkpoints=rounds,
+                workers=self._workers,
+                device=device,
+                progress=report,
+            )
+
+        if self._cache is None:
+            return play(), False
+        manifest = Manifest.of(cell.problem, cell.policies, cell.horizon, batch.runs, seed, rounds, 0.0)
+        return self._cache.get(manifest, play)
+
+    def _check_stopped(self) -> None:
+        if self._stopped:
+            raise KeyboardInterrupt

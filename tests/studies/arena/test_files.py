@@ -1,0 +1,219 @@
+"""What the arena leaves: it can be read again to the bit, and is there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from belated.atomic_output import StagedOutput
+from belated.errors import StateError
+from belated.studies.arena import Scenario, Scores, contestants, play, scenarios
+from belated.studies.arena.files import FORMAT, markdown, read, to_dict, write
+
+FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
+
+
+def written(folder: Path, scores: Scores) -> Path:
+    with StagedOutput(folder) as stage:
+        write(stage, scores)
+        assert stage.commit() == FILES
+    return folder
+
+
+def test_scores_are_read_again_to_the_bit(tmp_path: Path) -> None:
+    scores = play(scenarios(["fixed-0", "one-never", "bias-1000"]), contestants(["UCB", "SE"]), runs=2)
+    again = read(written(tmp_path / "out", scores) / "scores.json")
+    assert [asdict(row) for row in again.scenarios] == [asdict(row) for row in scores.scenarios]
+    assert [row.kind for row in again.scenarios] == ["independent", "reward-dependent", "lost"]
+    assert again.labels == scores.labels
+    for name in ("regret", "stderr", "error", "runs", "ratio"):
+        one, other = getattr(again, name), getattr(scores, name)
+        assert one.dtype == other.dtype
+        assert np.array_equal(one, other)
+    assert [row.problem for row in again.scenarios[1:2]] != []
+    assert to_dict(again) == to_dict(scores)
+
+
+def test_the_table_of_ratios_agrees(tmp_path: Path, scores: Scores) -> None:
+    odd = replace(scores, labels=("A", 'B "best", c=1', "C, too"))
+    frame = pandas.read_csv(written(tmp_path, odd) / "ratios.csv")
+    assert len(frame) == 15
+    assert frame["row"].tolist() == [row.name for row in odd.scenarios for _ in range(3)]
+    assert frame["policy"].tolist() == [*odd.labels] * 5
+    assert frame["kind"].tolist() == [row.kind for row in odd.scenarios for _ in range(3)]
+    assert frame["held"].dtype == bool
+    assert frame["held"].tolist() == [row.held_out for row in odd.scenarios for _ in range(3)]
+    assert set(frame["horizon"]) == {200}
+    assert frame["runs"].tolist() == np.repeat(odd.runs, 3).tolist()
+    for column, name in (("regret", "regret"), ("stderr", "stderr"), ("ratio", "ratio"), ("ratio_stderr", "error")):
+        assert frame[column].to_numpy() == pytest.approx(getattr(odd, name).ravel(), rel=1e-5)
+
+
+def sections(text: str) -> dict[str, list[list[str]]]:
+    """The tables of a page by the titles above them: cells, without the header."""
+    found = {}
+    for part in text.split("\n## ")[1:]:
+        lines = [line for line in part.splitlines() if line.startswith("|")]
+        found[part.splitlines()[0]] = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return found
+
+
+def test_the_page_has_standings_with_the_held_rows_apart(scores: Scores) -> None:
+    tables = sections(markdown(scores))
+    assert list(tables) == [
+        "All rows (5)",
+        "Rows that were looked at while policies were made (3)",
+        "Rows that were held out (2)",
+        "Regret over the least of the row",
+        "Rows above 1.25",
+    ]
+    head, _, *lines = tables["All rows (5)"]
+    assert head == ["policy", "all", "independent", "reward-dependent", "lost", "worst row", "above 1.25"]
+    assert lines == [
+        ["B", "1.32", "1.00", "1.00", "2.00", "five (4.00)", "1 of 5"],
+        ["C", "2.00", "2.00", "2.00", "2.00", "four (4.00)", "4 of 5"],
+        ["A", "2.40", "2.00", "8.00", "1.58", "three (8.00)", "3 of 5"],
+    ]
+    head, _, *lines = tables["Rows that were held out (2)"]
+    assert head == ["policy", "all", "independent", "lost", "worst row", "above 1.25"]
+    assert lines == [
+        ["B", "1.00", "1.00", "1.00", "two (1.00)", "0 of 2"],
+        ["A", "1.12", "1.00", "1.25", "four (1.25)", "0 of 2"],
+        ["C", "2.83", "2.00", "4.00", "four (4.00)", "2 of 2"],
+    ]
+    assert tables["Regret over the least of the row"][2:4] == [
+        ["one", "4.00", "**1.00**", "2.00"],
+        ["two (held out)", "**1.00**", "**1.00**", "2.00"],
+    ]
+    assert tables["Rows above 1.25"][2:] == [
+        ["B", "five (4.00)"],
+        ["C", "four (4.00), one (2.00), two (2.00), three (2.00)"],
+        ["A", "three (8.00), one (4.00), five (2.00)"],
+    ]
+    alone = sections(markdown(scores.select(lambda row: row.name == "two")))
+    assert ["B", "none"] in alone["Rows above 1.25"]
+
+
+def test_the_page_says_how_well_ratios_are_known(scores: Scores) -> None:
+    error = scores.ratio / 100.0
+    error[2, 1] = 0.047 * scores.ratio[2, 1]
+    known = replace(scores, error=error)
+    assert known.max_rel_error == pytest.approx(0.047, rel=1e-12)
+    assert "Standard errors are at most 4.7 % of a ratio." in markdown(known)
+
+
+@pytest.mark.parametrize(("runs", "told"), [(29, False), (30, True)])
+def test_few_runs_have_no_standard_errors(scores: Scores, runs: int, told: bool) -> None:
+    some = scores.runs.copy()
+    some[1] = runs
+    assert ("Standard errors" in markdown(replace(scores, runs=some))) is told
+
+
+def test_signs_of_a_label_do_not_break_a_table(scores: Scores) -> None:
+    text = markdown(replace(scores, labels=("A", "B|C \\ D\nE", "F")))
+    for table in text.split("\n\n"):
+        if table.startswith("|"):
+            columns = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+            assert len(columns) == 1, table
+    assert r"B\|C \\ D E" in text
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_rows_of_one_sort_have_one_table_of_standings(scores: Scores, held: bool) -> None:
+    tables = sections(markdown(scores.select(lambda row: row.held_out is held)))
+    assert list(tables) == [f"All rows ({2 if held else 3})", "Regret over the least of the row", "Rows above 1.25"]
+
+
+# ---- what can not be read ----
+
+
+def changed(scores: Scores, **change: Any) -> str:
+    return json.dumps({**to_dict(scores), **change})
+
+
+DAMAGES: dict[str, Callable[[Scores], str]] = {
+    "no JSON": lambda scores: changed(scores)[:-40],
+    "nothing": lambda scores: "",
+    "a list": lambda scores: "[1, 2]",
+    "no format": lambda scores: "{}",
+    "no rows": lambda scores: changed(scores, rows=[]),
+    "a row too few": lambda scores: changed(scores, rows=to_dict(scores)["rows"][1:]),
+    "a row with an unknown key": lambda scores: changed(scores, rows=[{"x": 1}] * 5),
+    "a policy too few": lambda scores: changed(scores, labels=["A", "B"]),
+    "regrets that are ragged": lambda scores: changed(scores, regret=[[1.0, 2.0, 3.0]] * 4 + [[1.0]]),
+    "regrets that are no numbers": lambda scores: changed(scores, regret=[["x"] * 3] * 5),
+    "a regret of 0": lambda scores: changed(scores, regret=[[0.0] * 3] * 5),
+    "a regret that is NaN": lambda scores: changed(scores, regret=[[float("nan")] * 3] * 5),
+    "an error that is infinite": lambda scores: changed(scores, error=[[float("inf")] * 3] * 5),
+    "runs too few": lambda scores: changed(scores, runs=[1, 2]),
+    "no runs": lambda scores: json.dumps({key: value for key, value in to_dict(scores).items() if key != "runs"}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_refused(tmp_path: Path, scores: Scores, damage: str) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(changed(scores))
+    assert read(path).labels == scores.labels
+    path.write_text(DAMAGES[damage](scores))
+    with pytest.raises(StateError, match=r"scores.json' is not a scores.json of the arena, or is damaged: "):
+        read(path)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scores.json").write_bytes(b"\x89PNG\xff\xfe")
+    with pytest.raises(StateError, match=r"is not a scores\.json of the arena, or is damaged"):
+        read(tmp_path / "scores.json")
+
+
+def test_a_file_of_another_format_is_refused_by_its_name(tmp_path: Path, scores: Scores) -> None:
+    (tmp_path / "scores.json").write_text(changed(scores, format="belated.arena.99"))
+    with pytest.raises(StateError) as caught:
+        read(tmp_path / "scores.json")
+    assert f"has the format 'belated.arena.99'; this version reads {FORMAT!r}. Play the arena" in str(caught.value)
+    assert "damaged" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match=r"there is no file '.*scores.json'; give the scores.json that belated arena"):
+        read(tmp_path / "scores.json")
+    with pytest.raises(StateError, match="cannot be read: Is a directory"):
+        read(tmp_path)
+
+
+# ---- whole or not at all ----
+
+
+def test_what_fails_leaves_nothing_half_written(
+    tmp_path: Path, scores: Scores, row: Callable[..., Scenario], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path / "old", scores)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "old").iterdir()}
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("belated.simulation.figures.save_figure", full)
+    other = scores.select(lambda one: one.name == "one")
+    for name in ("old", "new"):
+        with pytest.raises(OSError, match="No space"), StagedOutput(tmp_path / name) as stage:
+            write(stage, other)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "old").iterdir()} == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_same_scores_give_the_same_bytes(tmp_path: Path, scores: Scores) -> None:
+    one, other = written(tmp_path / "one", scores), written(tmp_path / "other", scores)
+    for name in FILES:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    svg = (one / "arena.svg").read_text()
+    assert "</svg>" in svg
+    assert not re.search(r"<dc:date>", svg)

@@ -1,0 +1,184 @@
+"""The report of an outcome: counts, Markdown, what is escaped on the page, and what the theorems guarantee."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from belated.studies.claims import ClaimVerdict
+from belated.studies.report import Summary, summarize
+from belated.studies.report.bounds_table import MAX_CELLS, bounds_table, guarantees
+from belated.studies.report.markdown import markdown
+from belated.studies.report.page import page
+from belated.studies.reproduce import ExperimentOutcome, reproduce
+from tiny import NEVER, TINY, experiment
+
+
+@pytest.fixture
+def outcome(tmp_path: Path) -> ExperimentOutcome:
+    (found,) = reproduce([experiment(tmp_path)], out=tmp_path / "made")
+    return found
+
+
+def summary(outcomes: list[ExperimentOutcome], fraction: float = 1.0) -> Summary:
+    return summarize(outcomes, 7, fraction, 1.5)
+
+
+def with_claim(verdict: ClaimVerdict, **changed: Any) -> ClaimVerdict:
+    """The same of another claim."""
+    return replace(verdict, claim=replace(verdict.claim, **changed))
+
+
+def with_sentence(outcome: ExperimentOutcome, sentence: str) -> ExperimentOutcome:
+    """The same with another first sentence."""
+    first, *others = outcome.verdicts
+    return replace(outcome, verdicts=(with_claim(first, sentence=sentence), *others))
+
+
+def of_the_paper(outcome: ExperimentOutcome) -> ExperimentOutcome:
+    """The same, as if it were one of the paper's."""
+    return replace(outcome, experiment=replace(outcome.experiment, paper=True))
+
+
+def test_a_summary(outcome: ExperimentOutcome) -> None:
+    assert outcome.experiment.paper is False
+    found = summary([of_the_paper(outcome), outcome, outcome])
+    assert found.paper == {"holds": 2, "fails": 0, "undecided": 1}
+    assert found.others == {"holds": 4, "fails": 0, "undecided": 2}
+    assert (found.rounds, found.spent) == (3 * outcome.cost.rounds, pytest.approx(3 * outcome.cost.seconds))
+    assert {"belated", "processor", "cores", "Python", "numpy", "numba", "scipy"} <= set(found.environment)
+
+
+@pytest.mark.parametrize(
+    ("confidences", "said"),
+    [([], "none"), ([0.999], "99.9 %"), ([0.999, 0.9, 0.95], "90 to 99.9 %"), ([0.9, 0.9], "90 %")],
+    ids=["none", "one", "several", "alike"],
+)
+def test_the_confidence_of_claims(outcome: ExperimentOutcome, confidences: list[float], said: str) -> None:
+    told = tuple(with_claim(outcome.verdicts[0], confidence=one) for one in confidences)
+    assert summary([replace(outcome, verdicts=told)]).confidence == said
+
+
+def test_markdown_tells_the_paper_s_claims_from_others(outcome: ExperimentOutcome) -> None:
+    both = [of_the_paper(outcome), outcome, outcome]
+    text = markdown(summary(both), both)
+    assert text.startswith("# The paper's claims, put to the test\n")
+    assert "\n3 claims of the paper: **2 hold, 0 fail, 1 undecided.**" in text
+    assert "\nOther claims, 6: 4 hold, 0 fail, 2 undecided.\n" in text
+    assert "Other claims" not in markdown(summary(both[:1]), both[:1])
+
+
+def test_markdown(outcome: ExperimentOutcome) -> None:
+    lines = markdown(summary([outcome]), [outcome]).splitlines()
+    assert lines[0] == "# Claims, put to the test"
+    assert "confidence of 99.9 %, shared by all" in lines[2]
+    assert "Made by `belated reproduce tiny.toml --seed 7`," in lines[2]
+    assert not any("claims of the paper" in line for line in lines)
+    assert lines[4] == "Other claims, 3: 2 hold, 0 fail, 1 undecided."
+    assert "## tiny: Two arms" in lines
+    assert "*nowhere.* A good arm and a bad one." in lines
+    assert "- Nothing." in lines
+    start = lines.index("| | sentence | what is tested | numbers | runs |")
+    assert [line.split(" | ")[0] for line in lines[start + 2 :]] == ["| ✓ holds", "| ✓ holds", "| ? undecided"]
+    assert [line.split(" | ")[-1] for line in lines[start + 2 :]] == ["400 |", "1,600 |", "6,400 |"]
+    assert "“With a wide gap it is easy” *(here)*" in lines[start + 2]
+    assert not any("quick look" in line for line in lines)
+
+
+def test_a_sentence_of_our_own_is_not_quoted(outcome: ExperimentOutcome) -> None:
+    own = replace(outcome, verdicts=tuple(with_claim(one, own=True) for one in outcome.verdicts))
+    text = markdown(summary([own]), [own])
+    assert "| With a wide gap it is easy *(here)* |" in text
+    made = page(summary([own]), [own], {"tiny": (b"<svg/>", "")}, {"tiny": bounds_table(own.evidence)})
+    assert "<q>" not in made
+
+
+def test_why_is_told_where_a_claim_does_not_hold(outcome: ExperimentOutcome) -> None:
+    told = tuple(with_claim(one, why=f"So it is {one.status}.") for one in outcome.verdicts)
+    found = replace(outcome, verdicts=told)
+    text = markdown(summary([found]), [found])
+    made = page(summary([found]), [found], {"tiny": (b"<svg/>", "")}, {"tiny": bounds_table(found.evidence)})
+    assert "*So it is undecided.* |" in text
+    assert '<p class="why">So it is undecided.</p>' in made
+    assert "So it is holds" not in text + made
+
+
+def test_a_line_in_a_sentence_does_not_break_the_table(outcome: ExperimentOutcome) -> None:
+    told = with_sentence(outcome, "P(D > d | r) is so")
+    lines = [line for line in markdown(summary([told]), [told]).splitlines() if "is so" in line]
+    assert "P(D > d \\| r) is so" in lines[0]
+    assert lines[0].replace("\\|", "").count("|") == 6
+
+
+def test_signs_of_html_are_escaped_on_the_page(outcome: ExperimentOutcome) -> None:
+    told = with_sentence(outcome, "a < b <script>alert('&')</script> & c | d")
+    made = page(summary([told]), [told], {"tiny": (b"<svg/>", "<i>note</i>")}, {"tiny": bounds_table(told.evidence)})
+    assert "a &lt; b &lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt; &amp; c | d" in made
+    assert "<script" not in made
+    assert "&lt;i&gt;note&lt;/i&gt;" in made
+
+
+def test_a_grid_in_markdown_and_on_the_page(tmp_path: Path) -> None:
+    axis = '[[studies.pair.axes]]\nname = "delay"\nkey = "problem.delays.rounds"\nvalues = [0, 1000]\n'
+    claim = NEVER.replace("where = {gap = 0.5}", 'each = ["gap", "delay"]')
+    text = TINY[: TINY.index("[[claims]]")].replace("most = 6400\n", "") + axis + claim
+    (found,) = reproduce([experiment(tmp_path, text)], out=tmp_path / "made")
+    lines = markdown(summary([found]), [found]).splitlines()
+    start = lines.index("| gap \\\\ delay | 0 | 1000 |")
+    assert lines[start + 1] == "|:--|:-:|:-:|"
+    assert [line.split(" | ")[0] for line in lines[start + 2 : start + 5]] == ["| 0.6", "| 0.2", "| 0.5"]
+    made = page(summary([found]), [found], {}, {"tiny": bounds_table(found.evidence)})
+    assert "<th>gap</th><th>0</th><th>1,000</th>" in made
+    assert made.count("<td class=") >= 6
+
+
+@pytest.mark.parametrize(
+    ("name", "picture", "said"),
+    [
+        ("tiny", "tiny", "tiny"),
+        ("tiny", "tiny-two", "tiny-tiny-two"),
+        ("tiny", "two", "tiny-two"),
+        ("tiny", "two-tiny", "tiny-two-tiny"),
+    ],
+)
+def test_the_files_of_a_figure_are_named_by_the_experiment(
+    outcome: ExperimentOutcome, name: str, picture: str, said: str
+) -> None:
+    found = replace(outcome.experiment, name=name)
+    assert found.file_name(replace(found.figures[0], name=picture)) == said
+
+
+# ---- guarantees ----
+
+
+def test_no_theorem_is_about_ucb_or_uniform_choice(outcome: ExperimentOutcome) -> None:
+    assert guarantees(outcome.evidence["pair"]) == []
+    assert "What the theorems guarantee" not in page(
+        summary([outcome]), [outcome], {"tiny": (b"", "")}, {"tiny": bounds_table(outcome.evidence)}
+    )
+
+
+def test_guarantees_are_those_of_the_theorems(tmp_path: Path) -> None:
+    from belated.theory import bound_of
+
+    text = TINY[: TINY.index("[[claims]]")].replace('"UCB"', '"SuccessiveElimination"').replace("most = 6400\n", "")
+    values = ", ".join(str(number) for number in range(0, 90, 10))
+    text = text.partition("[[studies.pair.axes]]")[0].replace("0.4}]", "0.9}]")
+    text += f'axes = [{{name = "delay", key = "problem.delays.rounds", values = [{values}]}}]\n'
+    (found,) = reproduce([experiment(tmp_path, text)], out=tmp_path / "made")
+    evidence = found.evidence["pair"]
+    told = guarantees(evidence)
+    assert [one.coordinates for one in told] == [f"delay = {delay}" for delay in (0, 20, 40, 60, 80)]
+    assert len(told) == MAX_CELLS
+    for one in told:
+        (cell,) = evidence.study.where({"delay": int(one.coordinates.split()[-1])})
+        played = evidence.study.cells[cell]
+        bound = bound_of(replace(played.policies[0], confidence=None), played.problem, played.horizon)  # type: ignore[type-var, arg-type, call-arg]
+        assert bound is not None
+        assert (one.bound, one.source, one.policy, one.confidence) == (bound.value, bound.source, "SE", "1")
+        assert one.measured == pytest.approx(evidence.results[cell].final[0].mean())
+        assert one.trivial == pytest.approx(50.0)
+        assert one.nontrivial is (one.bound < one.trivial)
