@@ -9,8 +9,8 @@ from typing import Any
 
 from belated.errors import ConfigurationError
 from belated.formatting import unique_labels
+from belated.policies import POLICIES, Policy
 from belated.policies._base.defaults import CONFIDENCE
-from belated.policies._base.policy import POLICIES, Policy
 from belated.specs.tables import suggest
 from belated.validation import fields_of
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from belated.formatting import ratio
-from belated.policies._base.policy import POLICIES
+from belated.policies import POLICIES
 from belated.simulation.figures import STYLE
 from belated.studies.arena.scores import Scores
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from belated.errors import ArenaInterrupted, InvalidParameter
-from belated.policies._base.policy import Policy
+from belated.policies import Policy
 from belated.studies.arena.contestants import labels_of
 from belated.studies.arena.scenarios import Scenario
 from belated.studies.arena.scores import Scores, check_regrets, max_rel_error

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Annotated, Any
 
 from belated.errors import ConfigurationError
-from belated.policies._base.policy import Policy
+from belated.policies import Policy
 from belated.problem import Family, Problem
 from belated.specs import read_problem
 from belated.specs.tables import Key, Text, from_table, suggest

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
-from belated.policies._base.elimination import EliminationPolicy
+from belated.policies import EliminationPolicy
 from belated.simulation.result_builder import KEPT_NUMBERS
 from belated.studies.claims.base import ClaimTest, claim_test, joined
 from belated.studies.claims.estimate import BoundedMean, Proportion, Samples, ratio

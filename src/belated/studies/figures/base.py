@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from belated.errors import ConfigurationError
 from belated.formatting import compact
-from belated.policies._base.policy import POLICIES
+from belated.policies import POLICIES
 from belated.simulation.figures import BAND, COLOURS, STYLE
 from belated.studies.claims.base import numbers
 from belated.studies.claims.evidence import Evidence, in_words
