@@ -270,7 +270,8 @@ def digest() -> str:
                 life.step()
                 if step == 30 and life.learner.supports_new_arms:
                     life.learner.add_arm()
-                found.update(life.learner.to_bytes())
+                for array in life.learner.state:
+                    found.update(np.asarray(array).tobytes())
     return found.hexdigest()
 
 
