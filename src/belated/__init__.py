@@ -18,6 +18,6 @@ if TYPE_CHECKING:
     from belated.simulation.simulate import simulate as simulate
     from belated.studies.sweep import Sweep as Sweep
     from belated.studies.sweep import sweep as sweep
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
-__all__ += ["__version__"]
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
+    __all__ += ["__version__"]

@@ -58,7 +58,7 @@ def rankings(text: str) -> dict[str, list[str]]:
     return {line.split("  ", 1)[0]: line.split()[1:] for line in lines if line and line[0] != " "}
 
 
-def test_the_files_hold_what_the_arena_gives(call: Callable[..., Any]) -> None:
+def test_files_contain_the_scores_of_the_arena(call: Callable[..., Any]) -> None:
     given = ("--rows", "fixed-0,bias-1000", "--policies", "UCB,SE", "--runs", 2, "--seed", 7, "--out", "made")
     result = call("arena", *given)
     assert result.exit_code == 0, result.output
@@ -74,7 +74,7 @@ def test_the_files_hold_what_the_arena_gives(call: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("short")
-def test_both_tables_are_those_of_the_scores(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_show_the_scores(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "170")
     text = call("arena", "--rows", ROWS, "--policies", "UCB,SE,PrefixUCB,Thompson", "--runs", 3).stdout
     scores = made()
@@ -118,7 +118,7 @@ def test_no_line_is_wider_than_the_terminal(
 
 
 @pytest.mark.usefixtures("short")
-def test_names_come_with_commas_or_one_by_one(call: Callable[..., Any]) -> None:
+def test_names_are_comma_separated_or_repeated(call: Callable[..., Any]) -> None:
     for given in (
         ("--rows", "fixed-0,one-*", "--policies", "UCB,Thompson"),
         ("--rows", "fixed-0", "--rows", "one-*", "--policies", "UCB", "--policies", "Thompson"),
@@ -130,7 +130,7 @@ def test_names_come_with_commas_or_one_by_one(call: Callable[..., Any]) -> None:
         assert scores.labels == ("UCB", "Thompson")
 
 
-def test_the_list_tells_every_row_with_its_reason_and_plays_nothing(call: Callable[..., Any]) -> None:
+def test_list_shows_every_scenario_with_its_reason(call: Callable[..., Any]) -> None:
     result = call("arena", "--list")
     assert result.exit_code == 0
     assert max(map(len, result.stdout.splitlines())) <= 80
@@ -148,7 +148,7 @@ def test_the_list_tells_every_row_with_its_reason_and_plays_nothing(call: Callab
 
 
 @pytest.mark.usefixtures("short", "path")
-def test_a_policy_in_the_current_folder_enters(call: Callable[..., Any], tmp_path: Path) -> None:
+def test_policy_in_the_current_folder_is_a_contestant(call: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "own_rules_here").mkdir()
     (tmp_path / "own_rules_here" / "best.py").write_text(OWN.format(name="Mine", label="Mine"))
     own = "own_rules_here.best:Mine"
@@ -162,7 +162,7 @@ def test_a_policy_in_the_current_folder_enters(call: Callable[..., Any], tmp_pat
 
 
 @pytest.mark.usefixtures("short", "path")
-def test_one_with_the_label_of_another_is_told_apart(call: Callable[..., Any], tmp_path: Path) -> None:
+def test_equal_labels_are_distinguished(call: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "own_rules_alike.py").write_text(OWN.format(name="Copied", label="SE"))
     result = call("arena", "--rows", "fixed-0", "--policies", "SE", "--policy", "own_rules_alike:Copied", "--runs", 2)
     assert result.exit_code == 0, result.output
@@ -202,9 +202,7 @@ def test_one_with_the_label_of_another_is_told_apart(call: Callable[..., Any], t
         (("--out", "file"), "out is 'file', which is a file; give a folder."),
     ],
 )
-def test_mistakes_end_with_a_message_and_leave_nothing(
-    call: Callable[..., Any], given: tuple[str, ...], message: str
-) -> None:
+def test_mistakes_give_a_message_and_no_files(call: Callable[..., Any], given: tuple[str, ...], message: str) -> None:
     Path("file").write_text("")
     result = call("arena", *given)
     assert result.exit_code == 2
@@ -215,7 +213,7 @@ def test_mistakes_end_with_a_message_and_leave_nothing(
 
 
 @pytest.mark.usefixtures("path")
-def test_a_module_that_fails_ends_with_a_message(call: Callable[..., Any], tmp_path: Path) -> None:
+def test_failing_module_gives_a_message(call: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "own_rules_failing.py").write_text("raise ValueError('never')\n")
     result = call("arena", "--policy", "own_rules_failing:Mine")
     assert result.exit_code == 2
@@ -224,12 +222,12 @@ def test_a_module_that_fails_ends_with_a_message(call: Callable[..., Any], tmp_p
 
 
 @pytest.mark.usefixtures("short")
-def test_standard_errors_are_told_of_enough_runs(call: Callable[..., Any]) -> None:
+def test_standard_errors_are_shown_with_enough_runs(call: Callable[..., Any]) -> None:
     text = call("arena", "--rows", "fixed-0", "--policies", "UCB,SE", "--runs", 30).stdout
     assert f"Standard errors are at most {100 * made().known:.1f} % of a ratio." in " ".join(text.split())
 
 
-def test_help_tells_what_is_written(call: Callable[..., Any]) -> None:
+def test_help_lists_the_output_files(call: Callable[..., Any]) -> None:
     result = call("arena", "--help")
     assert result.exit_code == 0
     assert max(map(len, result.output.splitlines())) <= 80
@@ -259,7 +257,7 @@ def stop_in(name: str) -> Callable[..., Any]:
     return play_or_stop
 
 
-def test_an_interruption_writes_the_finished_rows(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interruption_writes_the_finished_scenarios(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "simulate", stop_in("fixed-200"))
     result = call("arena", "--rows", "fixed-*", "--policies", "UCB,SE", "--runs", 2)
     assert result.exit_code == 130
@@ -269,7 +267,7 @@ def test_an_interruption_writes_the_finished_rows(call: Callable[..., Any], monk
     assert list(rankings(result.stdout)) == made().ranked()
 
 
-def test_an_interruption_before_the_first_row_leaves_nothing(
+def test_interruption_before_the_first_scenario_writes_nothing(
     call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MODULE, "simulate", stop_in("fixed-0"))
@@ -279,7 +277,7 @@ def test_an_interruption_before_the_first_row_leaves_nothing(
     assert not Path("out/arena").exists()
 
 
-def test_ctrl_c_on_a_terminal_keeps_the_finished_rows(environment: dict[str, str]) -> None:
+def test_ctrl_c_on_a_terminal_keeps_the_finished_scenarios(environment: dict[str, str]) -> None:
     given = ["arena", "--rows", "fixed-*", "--policies", "UCB,SE", "--runs", "400"]
     watched = Watched(given, environment)
     watched.wait_for(lambda seen: re.search(r"3/\d+ fixed-200, 400 runs.*rounds/s", seen) is not None)

@@ -56,7 +56,7 @@ def test_the_table_has_the_numbers_of_the_theorems(call: Callable[..., Any]) -> 
 
 
 @pytest.mark.usefixtures("wide")
-def test_a_form_that_no_theorem_is_about_has_no_bound(call: Callable[..., Any]) -> None:
+def test_variant_without_theorem_has_no_bound(call: Callable[..., Any]) -> None:
     def lines(text: str, label: str) -> list[str]:
         return [line for line in text.splitlines() if line.startswith(f"{label}  ")]
 
@@ -69,7 +69,7 @@ def test_a_form_that_no_theorem_is_about_has_no_bound(call: Callable[..., Any]) 
 
 
 @pytest.mark.usefixtures("wide")
-def test_the_horizon_can_be_given(call: Callable[..., Any]) -> None:
+def test_horizon_option(call: Callable[..., Any]) -> None:
     shown = call("bounds", written(FILE), "--horizon", "1000000")
     assert "T = 1,000,000" in shown.stdout
     assert shown.stdout != call("bounds", "asked.toml").stdout

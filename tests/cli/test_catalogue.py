@@ -27,7 +27,7 @@ def block(text: str, name: str) -> str:
     return next(part for part in re.split(r"\n\s*\n", text) if part.startswith(f"{name} "))
 
 
-def test_policies_tells_all_there_is(call: Callable[..., Any]) -> None:
+def test_policies_lists_everything(call: Callable[..., Any]) -> None:
     text = call("policies").stdout
     everyone = block(text, "all")
     for name, cls in POLICIES.items():
@@ -41,7 +41,7 @@ def test_policies_tells_all_there_is(call: Callable[..., Any]) -> None:
     assert "confidence a number > 0 optional" in squeezed(block(text, "UCB"))
 
 
-def test_laws_tells_all_there_is(call: Callable[..., Any]) -> None:
+def test_laws_lists_everything(call: Callable[..., Any]) -> None:
     rewards, delays = call("laws").stdout.split("Delay laws")
     for part, registry in ((rewards, REWARDS), (delays, DELAYS)):
         for name, cls in registry.items():
@@ -61,7 +61,7 @@ def test_lists_fit_80_columns_and_have_no_colours_in_a_pipe(process: Callable[..
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_lists_have_colours_where_they_are_wanted(process: Callable[..., Any], environment: dict[str, str]) -> None:
+def test_lists_have_colours_if_forced(process: Callable[..., Any], environment: dict[str, str]) -> None:
     environment["FORCE_COLOR"] = "1"
     assert "\x1b[" in process("policies").stdout
 
@@ -82,7 +82,7 @@ def test_a_name_of_both_kinds_shows_both(call: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(("kind", "name", "cls"), LAWS, ids=lambda part: part if isinstance(part, str) else "")
-def test_how_a_law_is_written_can_be_read(call: Callable[..., Any], kind: str, name: str, cls: Any) -> None:
+def test_example_of_a_law_can_be_read(call: Callable[..., Any], kind: str, name: str, cls: Any) -> None:
     line = example_toml("law", cls)
     assert squeezed(line) in squeezed(call("laws", name).stdout)
     data = tomllib.loads(f"law = {line}")["law"]
@@ -91,7 +91,7 @@ def test_how_a_law_is_written_can_be_read(call: Callable[..., Any], kind: str, n
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_how_a_policy_is_written_can_be_read(call: Callable[..., Any], name: str) -> None:
+def test_example_of_a_policy_can_be_read(call: Callable[..., Any], name: str) -> None:
     text = example_toml("policy", POLICIES[name])
     assert squeezed(text) in squeezed(call("policies", name).stdout)
     assert type(read_policy(tomllib.loads(text)["policies"][0])) is POLICIES[name]

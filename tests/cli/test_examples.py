@@ -17,7 +17,7 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_can_be_played_and_says_how(call: Callable[..., Any], path: Path) -> None:
+def test_example_runs_and_names_its_command(call: Callable[..., Any], path: Path) -> None:
     text = path.read_text()
     command = "sweep" if "[sweep]" in text else "simulate"
     assert f"#   belated {command} examples/{path.name}\n" in text

@@ -40,7 +40,7 @@ def test_help_fits_a_terminal_of_80_columns(call: Callable[..., Any], arguments:
 @pytest.mark.parametrize(
     "text", [help_text.APP, help_text.SIMULATE, help_text.SWEEP, help_text.POLICIES, help_text.LAWS, help_text.PLOT]
 )
-def test_no_line_of_a_help_text_is_broken(text: str) -> None:
+def test_help_lines_are_not_wrapped(text: str) -> None:
     from rich.text import Text
 
     assert max(map(len, Text.from_markup(text).plain.splitlines())) <= 78
@@ -57,12 +57,12 @@ def test_help_shows_the_examples_as_they_are(call: Callable[..., Any]) -> None:
             assert not missing
 
 
-def test_help_tells_every_key_of_a_file(call: Callable[..., Any]) -> None:
+def test_help_explains_every_key_of_a_file(call: Callable[..., Any]) -> None:
     text = call("simulate", "--help").output + call("sweep", "--help").output
     assert all(re.search(rf"^ +\[?\[?{key}\b", text, re.MULTILINE) for key in KEYS)
 
 
-def test_the_examples_of_the_help_can_be_played(call: Callable[..., Any], tmp_path: Path) -> None:
+def test_examples_of_the_help_run(call: Callable[..., Any], tmp_path: Path) -> None:
     for text in (help_text.example("first"), help_text.example("complete")):
         (tmp_path / "first.toml").write_text(text)
         assert call("simulate", "first.toml", "--runs", 2, "--horizon", 300).exit_code == 0

@@ -50,7 +50,7 @@ def test_a_simulation_keeps_the_finished_runs(environment: dict[str, str], tmp_p
     ]
 
 
-def test_the_bar_tells_pace_and_time_left(environment: dict[str, str], tmp_path: Path) -> None:
+def test_progress_bar_shows_speed_and_time_left(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "endless.toml").write_text(ENDLESS)
     watched = Watched(["simulate", "endless.toml"], environment)
     watched.wait_for(lambda seen: re.search(r"simulating.*\d%.* [\d.]+[kMG] rounds/s, \d.* left", seen) is not None)

@@ -13,7 +13,7 @@ def simulated(call: Callable[..., Any], small: Path) -> Path:
     return Path("made")
 
 
-def test_a_result_is_drawn_again_to_the_same_bytes(call: Callable[..., Any], simulated: Path) -> None:
+def test_plot_of_a_result_has_the_same_bytes(call: Callable[..., Any], simulated: Path) -> None:
     before = (simulated / "regret.png").read_bytes()
     (simulated / "regret.png").unlink()
     result = call("plot", simulated / "result.npz")
@@ -24,19 +24,19 @@ def test_a_result_is_drawn_again_to_the_same_bytes(call: Callable[..., Any], sim
 
 
 @pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("b/a.PDF", b"%PDF"), ("a.svg", b"<?xml")])
-def test_the_ending_says_the_kind(call: Callable[..., Any], simulated: Path, name: str, start: bytes) -> None:
+def test_suffix_determines_the_format(call: Callable[..., Any], simulated: Path, name: str, start: bytes) -> None:
     assert call("plot", simulated, "--out", name, "-q").output == ""
     assert Path(name).read_bytes().startswith(start)
     assert not list(Path(name).parent.glob(".*"))
 
 
-def test_a_result_of_another_name_is_drawn_beside_it(call: Callable[..., Any], simulated: Path) -> None:
+def test_result_of_another_name_is_plotted_next_to_it(call: Callable[..., Any], simulated: Path) -> None:
     (simulated / "result.npz").rename("mine.npz")
     assert call("plot", "mine.npz").exit_code == 0
     assert Path("mine.png").exists()
 
 
-def test_a_sweep_is_drawn_again_to_the_same_bytes(call: Callable[..., Any], swept: Path) -> None:
+def test_plot_of_a_sweep_has_the_same_bytes(call: Callable[..., Any], swept: Path) -> None:
     assert call("sweep", swept, "-q").exit_code == 0
     before = Path("made/sweep.png").read_bytes()
     Path("made/sweep.png").unlink()

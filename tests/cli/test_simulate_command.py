@@ -27,7 +27,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_the_files_hold_what_the_simulation_gives(call: Callable[..., Any], small: Path, tmp_path: Path) -> None:
+def test_files_contain_the_result(call: Callable[..., Any], small: Path, tmp_path: Path) -> None:
     assert call("simulate", small).exit_code == 0
     made = tmp_path / "made"
     assert list(files(made)) == FILES
@@ -43,7 +43,7 @@ def test_the_files_hold_what_the_simulation_gives(call: Callable[..., Any], smal
     assert "</svg>" in (made / "regret.svg").read_text()
 
 
-def test_the_table_tells_regret_and_where_feedback_went(call: Callable[..., Any], small: Path) -> None:
+def test_table_shows_regret_and_feedback(call: Callable[..., Any], small: Path) -> None:
     text = call("simulate", small, "--runs", 50, "--workers", 1).stdout
     assert max(map(len, text.splitlines())) <= 80
     assert "small  2 arms, T = 200, 50 runs, seed 0" in text
@@ -103,7 +103,7 @@ def test_the_best_arm_of_a_family_is_that_of_each_run(call: Callable[..., Any], 
         assert pulls - best == pytest.approx(worse)
 
 
-def test_options_take_the_place_of_the_file(call: Callable[..., Any], small: Path) -> None:
+def test_options_override_the_file(call: Callable[..., Any], small: Path) -> None:
     options = ("--runs", 3, "--seed", 9, "--horizon", 50, "--out", "elsewhere", "--workers", 1)
     assert call("simulate", small, *options).exit_code == 0
     manifest = Result.load("elsewhere/result.npz").manifest
@@ -111,7 +111,7 @@ def test_options_take_the_place_of_the_file(call: Callable[..., Any], small: Pat
     assert not Path("made").exists()
 
 
-def test_quiet_says_nothing(call: Callable[..., Any], small: Path) -> None:
+def test_quiet_prints_nothing(call: Callable[..., Any], small: Path) -> None:
     result = call("simulate", small, "--quiet")
     assert (result.exit_code, result.output) == (0, "")
     assert Path("made/result.npz").exists()
@@ -130,7 +130,7 @@ def test_the_same_file_gives_the_same_bytes(call: Callable[..., Any], small: Pat
     assert all(a[name] == b[name] for name in FILES if name != "result.npz")  # which holds the seconds it took
 
 
-def test_output_that_is_there_is_replaced(call: Callable[..., Any], small: Path) -> None:
+def test_existing_output_is_replaced(call: Callable[..., Any], small: Path) -> None:
     call("simulate", small, "-q")
     before = files(Path("made"))
     Path("made/notes.txt").write_text("mine")
@@ -141,9 +141,7 @@ def test_output_that_is_there_is_replaced(call: Callable[..., Any], small: Path)
     assert all(after[name] != before[name] for name in FILES)
 
 
-def test_a_failure_leaves_what_was_there(
-    call: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_keeps_existing_output(call: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call("simulate", small, "-q")
     before = files(Path("made"))
 
@@ -166,7 +164,7 @@ def test_a_section_sweep_is_mentioned(call: Callable[..., Any], swept: Path) -> 
     assert "belated sweep" in result.stderr
 
 
-def test_an_interruption_before_any_run_leaves_nothing(
+def test_interruption_before_any_run_writes_nothing(
     call: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(*_: Any, **__: Any) -> None:
@@ -227,7 +225,7 @@ def test_a_mistake_shows_no_traceback_in_a_process(process: Callable[..., Any], 
     assert "nowhere.toml: there is no such file" in process("simulate", "nowhere.toml").stderr
 
 
-def test_a_bug_of_ours_is_not_hidden(call: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bugs_show_a_traceback(call: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("a bug")
 
@@ -244,7 +242,7 @@ def test_output_in_a_pipe_has_no_bar_and_no_colours(process: Callable[..., Any],
     assert "regret at T" in done.stdout
 
 
-def test_output_that_cannot_show_a_sign_shows_another(
+def test_unencodable_characters_are_replaced(
     process: Callable[..., Any], environment: dict[str, str], small: Path
 ) -> None:
     environment["PYTHONIOENCODING"] = "ascii"
@@ -253,7 +251,7 @@ def test_output_that_cannot_show_a_sign_shows_another(
     assert "regret at T" in done.stdout
 
 
-def test_a_reader_that_goes_away_is_no_error(environment: dict[str, str]) -> None:
+def test_closed_pipe_is_not_an_error(environment: dict[str, str]) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "belated", "laws"],
         stdout=subprocess.PIPE,

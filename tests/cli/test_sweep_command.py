@@ -20,7 +20,7 @@ def names(folder: str) -> list[str]:
     return sorted(path.name for path in Path(folder).iterdir())
 
 
-def test_the_files_hold_a_result_for_each_value(call: Callable[..., Any], swept: Path) -> None:
+def test_files_contain_a_result_for_each_value(call: Callable[..., Any], swept: Path) -> None:
     assert call("sweep", swept).exit_code == 0
     assert names("made") == ["results", "sweep.csv", "sweep.png", "sweep.svg"]
     assert names("made/results") == RESULTS
@@ -55,7 +55,7 @@ def test_the_table_has_a_row_for_each_value(call: Callable[..., Any], swept: Pat
     assert "wrote made: results, sweep.csv, sweep.png, sweep.svg" in text
 
 
-def test_results_of_an_earlier_sweep_do_not_stay(call: Callable[..., Any], swept: Path) -> None:
+def test_results_of_an_earlier_sweep_are_removed(call: Callable[..., Any], swept: Path) -> None:
     call("sweep", swept, "-q")
     Path("made/notes.txt").write_text("mine")
     swept.write_text(swept.read_text().replace("[0, 20, 100]", "[7]"))

@@ -68,7 +68,7 @@ def client(server: Server) -> Iterator[Client]:
     ],
     ids=repr,
 )
-def test_it_chooses_and_learns_as_a_bandit_does(served: Server, policy: Any) -> None:
+def test_client_equals_bandit(served: Server, policy: Any) -> None:
     bandit = Bandit(ARMS, policy, seed=5)
     chance = np.random.default_rng(0)
     with Client(served.url) as http:
@@ -111,7 +111,7 @@ def test_many_decisions_take_several_requests(client: Client) -> None:
 
 
 @pytest.mark.parametrize("first", [None, 1, 500, 1000, 1001, 2000, 2500])
-def test_another_number_under_the_same_id_is_another_request(client: Client, first: Any) -> None:
+def test_same_id_with_another_n_is_refused(client: Client, first: Any) -> None:
     id = uuid.uuid4().hex
     made = client.choose(first, id=id)
     decisions = client.decisions
@@ -144,12 +144,12 @@ def test_the_longest_ids_of_several_decisions(client: Client) -> None:
 
 
 @pytest.mark.parametrize("n", [-1, 1.5, True, "3"])
-def test_how_many_is_a_whole_number(client: Client, n: Any) -> None:
+def test_bad_n(client: Client, n: Any) -> None:
     with pytest.raises(InvalidParameter, match="whole number"):
         client.choose(n)
 
 
-def test_an_id_of_ones_own(client: Client) -> None:
+def test_custom_ids(client: Client) -> None:
     odd = ["50 % off?", "a#b&c=d", "naïve-雪", "x" * 128, "%2F", "a b+c"]
     for id in (f"{each}{uuid.uuid4().hex}"[-128:] for each in odd):
         made = client.choose(id=id, unit="someone", metadata={"page": 3})
@@ -170,7 +170,7 @@ def test_an_id_of_ones_own(client: Client) -> None:
 
 
 @pytest.mark.parametrize("id", ["", "a/b", "a\nb", "ab\n", "..", "..\n", "x" * 129, 3, "\ud800"])
-def test_an_id_that_cannot_be_one(client: Client, id: Any) -> None:
+def test_bad_ids(client: Client, id: Any) -> None:
     with pytest.raises(InvalidParameter, match="1 to 128 characters"):
         client.choose(id=id)
     assert client.decisions == 0
@@ -178,7 +178,7 @@ def test_an_id_that_cannot_be_one(client: Client, id: Any) -> None:
         client.observe(id, 1.0)
 
 
-def test_a_decision_that_was_never_shown(client: Client) -> None:
+def test_cancel(client: Client) -> None:
     made = client.choose()
     client.cancel(made.id)
     client.cancel(made.id)
@@ -207,7 +207,7 @@ def test_errors_are_those_of_a_bandit(client: Client) -> None:
             client.decision(nobody)  # type: ignore[arg-type]
 
 
-def test_of_many_feedbacks_the_good_ones_are_taken(client: Client) -> None:
+def test_observe_many_accepts_the_valid_ones(client: Client) -> None:
     first, second, third = client.choose(3)
     client.observe(second.id, 1.0)
     with pytest.raises(ConflictingFeedback):
@@ -246,13 +246,13 @@ def test_of_many_feedbacks_the_good_ones_are_taken(client: Client) -> None:
     ],
 )
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
-def test_what_a_client_is_made_from_is_checked(kind: Any, given: dict[str, Any]) -> None:
+def test_bad_arguments_of_a_client(kind: Any, given: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter) as error:
         kind(**{"url": "http://127.0.0.1:8000", **given})
     assert next(iter(given)) in str(error.value)
 
 
-def test_what_cannot_be_sent_is_told(client: Client) -> None:
+def test_unserializable_arguments(client: Client) -> None:
     with pytest.raises(InvalidParameter, match="JSON"):
         client.choose(metadata={"x": math.nan})
     with pytest.raises(InvalidParameter, match="JSON"):
@@ -264,7 +264,7 @@ def test_what_cannot_be_sent_is_told(client: Client) -> None:
 # ---- experiments ----
 
 
-def test_the_only_experiment_is_meant(tmp_path: Path) -> None:
+def test_default_experiment(tmp_path: Path) -> None:
     with serving(str(tmp_path / "bandits.db")) as server, Client(server.url) as client:
         with pytest.raises(InvalidParameter, match="has none yet"):
             client.choose()
@@ -281,7 +281,7 @@ def test_the_only_experiment_is_meant(tmp_path: Path) -> None:
             assert another.experiment("one").decisions == 1
 
 
-def test_the_same_experiment_again(client: Client) -> None:
+def test_create_is_idempotent(client: Client) -> None:
     name = f"e{uuid.uuid4().hex}"
     assert client.create(name, ARMS, UCB()).choose().arm == "red"
     assert client.create(name, ARMS, {"name": "UCB"}).decisions == 1
@@ -311,14 +311,14 @@ def test_keys(tmp_path: Path) -> None:
 # ---- a server that is away ----
 
 
-def test_nobody_there() -> None:
+def test_unreachable_server() -> None:
     with Client("http://127.0.0.1:9", "x", retries=2, wait=0.01) as client:
         with pytest.raises(ServiceUnavailable, match=r"3 attempts: ConnectError") as error:
             client.choose()
         assert error.value.id
 
 
-def test_a_server_that_comes_back(tmp_path: Path) -> None:
+def test_server_restart(tmp_path: Path) -> None:
     db = str(tmp_path / "bandits.db")
     server = start(db)
     with Client(server.url, retries=60) as client:
@@ -337,7 +337,7 @@ def test_a_server_that_comes_back(tmp_path: Path) -> None:
 # ---- awaiting ----
 
 
-def test_the_same_with_await(server: Server) -> None:
+def test_asyncio_client(server: Server) -> None:
     async def play() -> None:
         async with AsyncClient(server.url, retries=1) as any_of_them:
             client = await any_of_them.create(f"e{uuid.uuid4().hex}", ARMS, UCB())
@@ -363,7 +363,7 @@ def test_the_same_with_await(server: Server) -> None:
     asyncio.run(play())
 
 
-def test_both_clients_have_the_same_verbs() -> None:
+def test_both_clients_have_the_same_operations() -> None:
     def verbs(kind: type) -> set[str]:
         return {name for name in dir(kind) if not name.startswith("_")}
 

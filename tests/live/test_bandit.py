@@ -62,7 +62,7 @@ def test_decisions_are_numbered_and_named(policy: Policy) -> None:
 
 
 @policies
-def test_a_batch_is_one_decision_after_the_other(policy: Policy) -> None:
+def test_batch_equals_single_decisions(policy: Policy) -> None:
     one, other = played(policy), played(policy)
     assert one.choose(25) == [other.choose() for _ in range(25)]
     assert one.choose(0) == []
@@ -71,7 +71,7 @@ def test_a_batch_is_one_decision_after_the_other(policy: Policy) -> None:
 
 
 @policies
-def test_the_same_feedback_twice_is_counted_once(policy: Policy) -> None:
+def test_same_feedback_twice_counts_once(policy: Policy) -> None:
     bandit = played(policy)
     number = first_pending(bandit)
     bandit.observe(number, 1.0)
@@ -85,7 +85,7 @@ def test_the_same_feedback_twice_is_counted_once(policy: Policy) -> None:
 @pytest.mark.parametrize(
     "reward", [0, 1, 0.0, 1.0, -0.0, 0.3, True, np.float32(0.5), np.int8(1), np.bool_(False), 5e-324]
 )
-def test_numbers_of_every_kind_are_rewards(reward: Any) -> None:
+def test_rewards_of_every_numeric_type(reward: Any) -> None:
     bandit = Bandit(NAMES, UCB())
     bandit.observe(bandit.choose().id, reward)
     assert bandit.summary()[0].mean == float(reward)
@@ -157,7 +157,7 @@ def assert_refused(bandit: Bandit, error: type[Exception], call: Any, *fragments
 
 
 @policies
-def test_after_a_refusal_it_goes_on_as_if_nothing_had_been(policy: Policy) -> None:
+def test_refused_calls_change_nothing(policy: Policy) -> None:
     bandit, twin = played(policy), played(policy)
     assert_refused(bandit, UnknownDecision, lambda: bandit.observe(1000, 0.5))
     assert_refused(bandit, InvalidReward, lambda: bandit.observe(first_pending(bandit), 1.5))
@@ -197,7 +197,7 @@ def test_another_reward_for_the_same_decision() -> None:
     assert issubclass(ConflictingFeedback, FeedbackError)
 
 
-def test_many_are_all_or_none() -> None:
+def test_observe_many_is_all_or_nothing() -> None:
     bandit = played(UCB())
     pending = [number for number in range(55, 60) if is_pending(bandit, number)]
     assert len(pending) >= 2
@@ -226,7 +226,7 @@ def is_pending(bandit: Bandit, number: int) -> bool:
         return False
 
 
-def test_a_feed_that_breaks_off() -> None:
+def test_iterator_that_fails() -> None:
     bandit = played(UCB())
 
     def feed() -> Any:
@@ -272,7 +272,7 @@ def test_bad_policies(policy: Any) -> None:
         Bandit(NAMES, UCB(), seed=-1)
 
 
-def test_a_policy_may_be_left_out() -> None:
+def test_default_policy() -> None:
     """The usual one then: to the bit the same, saved and restored too."""
     bandit, named = Bandit(NAMES, seed=2), Bandit(NAMES, PendingUCB(confidence=1.0), seed=2)
     assert bandit.policy == named.policy == default_policy()
@@ -293,7 +293,7 @@ def test_a_policy_may_be_left_out() -> None:
 
 
 @policies
-def test_to_look_changes_nothing(policy: Policy) -> None:
+def test_summary_is_read_only(policy: Policy) -> None:
     """Two that live the same are the same to the bit, whether somebody looks at one of them or not."""
     bandit, twin = (Bandit(NAMES, policy, seed=1) for _ in range(2))
     for number in range(80):
@@ -307,7 +307,7 @@ def test_to_look_changes_nothing(policy: Policy) -> None:
 
 
 @policies
-def test_the_summary_says_which_pulls_bounds_come_from(policy: Policy) -> None:
+def test_summary_names_the_prefixes_of_bounds(policy: Policy) -> None:
     bandit = Bandit(NAMES, policy)
     bandit.observe_many([(decision.id, 0.5) for decision in bandit.choose(200)[:150]])
     for arm in bandit.summary():
@@ -352,7 +352,7 @@ def test_summary_bounds_are_the_formulas() -> None:
             assert arm.upper == pytest.approx(min(max(upper, 0.0), 1.0), rel=1e-12)
 
 
-def test_elimination_shows_in_the_summary() -> None:
+def test_summary_shows_eliminations() -> None:
     bandit = Bandit(["bad", "good", "fair"], SuccessiveElimination(confidence=0.5))
     means = {"bad": 0.0, "good": 1.0, "fair": 0.7}
     decisions = []
@@ -372,7 +372,7 @@ def test_elimination_shows_in_the_summary() -> None:
     assert bandit.summary()[0].pulls == pulls
 
 
-def test_a_fresh_process_that_imports_nothing_else_goes_on() -> None:
+def test_bandit_continues_in_a_fresh_process() -> None:
     """What a service does after a restart."""
     bandit = played(ThompsonSampling(successes=2.0))
     script = "import json, sys; from belated import Bandit; bandit = Bandit.from_dict(json.load(sys.stdin))"

@@ -126,7 +126,7 @@ def to_look_changes_nothing(learner: Learner, arm: int) -> bool:
 
 @pytest.mark.parametrize("policy", EVERY, ids=repr)
 @pytest.mark.parametrize("arms", [2, 7, 70])
-def test_counts_are_those_of_what_still_counts(policy: Policy, arms: int) -> None:
+def test_counts_after_corrections(policy: Policy, arms: int) -> None:
     life = Life(policy, arms, 2, EXACT)
     assert life.learner.supports_retraction
     for _ in range(500):
@@ -157,7 +157,7 @@ def lasting(learner: Learner) -> Any:
 
 
 @pytest.mark.parametrize("policy", EVERY, ids=repr)
-def test_what_is_taken_back_leaves_nothing(policy: Policy) -> None:
+def test_retraction_leaves_no_trace(policy: Policy) -> None:
     """After everything is taken back, counts and bounds are those before the first decision."""
     life, fresh = Life(policy, 5, 3, (0.1, 0.2, 0.3, 0.7, 1.0, 0.0)), Learner(5, policy, 3)
     for _ in range(300):
@@ -174,7 +174,7 @@ def test_what_is_taken_back_leaves_nothing(policy: Policy) -> None:
 
 
 @pytest.mark.parametrize("policy", EVERY, ids=repr)
-def test_sums_stay_between_none_and_all(policy: Policy) -> None:
+def test_sums_stay_in_range(policy: Policy) -> None:
     """Rewards that are no whole parts of 2: what was added in one order and taken away in another is off by the last
     bit, and must not leave the range for all that."""
     for seed in range(20):
@@ -202,7 +202,7 @@ def test_an_answer_that_silence_gave_and_nothing_else_is_replaced() -> None:
 
 @pytest.mark.parametrize("policy", [policy for policy in EVERY if policy.supports_new_arms], ids=repr)
 @pytest.mark.parametrize("arms", [1, 3, 64, 70])
-def test_an_added_arm_is_as_one_that_was_there(policy: Policy, arms: int) -> None:
+def test_added_arm_equals_an_original_one(policy: Policy, arms: int) -> None:
     """A learner that got an arm later is to the bit one that is told the same counts at the larger size."""
     life = Life(policy, arms, 4, EXACT)
     for _ in range(200):
@@ -225,7 +225,7 @@ def test_an_added_arm_is_as_one_that_was_there(policy: Policy, arms: int) -> Non
 
 @pytest.mark.parametrize("policy", EVERY, ids=repr)
 @pytest.mark.parametrize("arms", [1, 4, 70])
-def test_saved_and_loaded_it_goes_on_to_the_bit(policy: Policy, arms: int) -> None:
+def test_saved_learner_continues_with_the_same_bits(policy: Policy, arms: int) -> None:
     life = Life(policy, arms, 5, (0.1, 0.2, 0.7))
     for _ in range(150):
         life.step()
@@ -242,7 +242,7 @@ def test_saved_and_loaded_it_goes_on_to_the_bit(policy: Policy, arms: int) -> No
         assert life.learner.to_bytes() == other.learner.to_bytes()
 
 
-def test_what_is_damaged_is_not_loaded() -> None:
+def test_damaged_state_is_refused() -> None:
     learner = Learner(3, UCB(confidence=0.05), 0)
     data = learner.to_bytes()
     for place in range(0, len(data), 7):
@@ -275,7 +275,7 @@ def digest() -> str:
     return found.hexdigest()
 
 
-def test_without_compilation_it_is_the_same_to_the_bit() -> None:
+def test_same_bits_without_compilation() -> None:
     code = "import sys; sys.path[:0] = sys.argv[1:]; import test_learner; print(test_learner.digest())"
     ended = subprocess.run(
         [sys.executable, "-c", code, *sys.path],

@@ -30,7 +30,7 @@ def through_json(bandit: Bandit) -> Bandit:
 
 
 @policies
-def test_restored_bandits_go_on_with_the_same_bits(policy: Policy) -> None:
+def test_restored_bandits_continue_with_the_same_bits(policy: Policy) -> None:
     bandit = played(policy, 200)
     other = through_json(bandit)
     assert other.to_dict() == bandit.to_dict()
@@ -66,7 +66,7 @@ def test_any_number_of_arms(arms: int) -> None:
     assert other.choose(200) == bandit.choose(200)
 
 
-def test_a_bandit_that_never_decided() -> None:
+def test_bandit_without_decisions() -> None:
     bandit = Bandit(NAMES, UCB(), seed=2**90)
     assert through_json(bandit).to_dict() == bandit.to_dict()
     assert through_json(bandit).choose(10) == bandit.choose(10)
@@ -163,7 +163,7 @@ JUNK = [None, "x", math.nan, -1, 10**9, 10**30, [], {}, [[]], 0.5j]
 
 
 @pytest.mark.parametrize("policy", [SuccessiveElimination(confidence=0.1), UCB(), ThompsonSampling()], ids=repr)
-def test_no_damage_goes_unnoticed(policy: Policy) -> None:
+def test_damage_is_detected(policy: Policy) -> None:
     """Anything that cannot be there, anywhere but in the version and the names, is refused."""
     saved = json.loads(json.dumps(played(policy, 12).to_dict()))
     skipped = {"version", "policy", "arms", "seed"}
@@ -180,7 +180,7 @@ def test_no_damage_goes_unnoticed(policy: Policy) -> None:
     assert tried > 100
 
 
-def test_what_is_missing_is_noticed() -> None:
+def test_missing_keys_are_detected() -> None:
     saved = played(UCB()).to_dict()
     assert set(saved) >= {"format", "version", "arms", "policy", "seed"}
     for name in set(saved) - {"version"}:
@@ -195,7 +195,7 @@ def test_other_formats(format: Any) -> None:
 
 
 @pytest.mark.parametrize("data", [None, [], 5, "abc", {}, b"", [1, 2]], ids=repr)
-def test_what_is_no_bandit(data: Any) -> None:
+def test_not_a_bandit(data: Any) -> None:
     with pytest.raises(StateError, match="not a saved bandit"):
         Bandit.from_dict(data)
 
@@ -215,7 +215,7 @@ def test_what_is_no_bandit(data: Any) -> None:
     ],
     ids=repr,
 )
-def test_policies_that_are_none(spec: dict[str, Any]) -> None:
+def test_unknown_policies(spec: dict[str, Any]) -> None:
     with pytest.raises(StateError):
         Bandit.from_dict({**played(UCB()).to_dict(), "policy": spec})
 
@@ -234,7 +234,7 @@ def test_other_seeds(seed: Any) -> None:
         Bandit.from_dict({**played(ThompsonSampling(), 60).to_dict(), "seed": 12345})
 
 
-def test_data_is_left_as_it_was() -> None:
+def test_data_is_not_modified() -> None:
     saved = played(UCB()).to_dict()
     before = copy.deepcopy(saved)
     bandit = Bandit.from_dict(saved)

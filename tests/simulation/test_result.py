@@ -86,13 +86,13 @@ def test_a_difference_of_one_run_has_no_error() -> None:
 
 
 @pytest.mark.parametrize("name", ["ucb", "OPSE", 3, -4, 0.0, None, True])
-def test_differences_of_nobody(name: Any) -> None:
+def test_differences_of_unknown_policies(name: Any) -> None:
     with pytest.raises(InvalidParameter, match="'UCB', 'SE', 'Thompson'") as caught:
         run().difference(name, 0)
     assert repr(name) in str(caught.value)
 
 
-def test_labels_tell_policies_apart() -> None:
+def test_labels_are_unique() -> None:
     policies = [UCB(), UCB(confidence=1.0), UCB(confidence=1.0), SuccessiveElimination(), PatientBandits(alpha=0.5)]
     labels = run(policies=policies).labels
     assert len(set(labels)) == 5
@@ -142,7 +142,7 @@ def test_saved_and_loaded(tmp_path: Path, name: str) -> None:
     assert_same_bits(result, Result.load(str(path)))
 
 
-def test_saving_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saving_is_atomic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that is full leaves the old file, and no pieces of the new one."""
     path = run().save(tmp_path / "r.npz")
     before = path.read_bytes()
@@ -158,7 +158,7 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_manifest_says_all(tmp_path: Path) -> None:
+def test_manifest_is_complete(tmp_path: Path) -> None:
     manifest = Result.load(run().save(tmp_path / "r")).manifest
     data = json.loads(manifest.to_json())
     assert (data["horizon"], data["runs"], data["seed"]) == (300, 31, 9)
@@ -169,7 +169,7 @@ def test_the_manifest_says_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04broken", None, "no manifest", "other format", "cut"])
-def test_files_that_are_no_results(tmp_path: Path, content: Any) -> None:
+def test_files_that_are_not_results(tmp_path: Path, content: Any) -> None:
     path = tmp_path / "r.npz"
     good = run().save(tmp_path / "good.npz")
     if content == "no manifest":
@@ -189,7 +189,7 @@ def test_files_that_are_no_results(tmp_path: Path, content: Any) -> None:
     assert "r.npz" in str(caught.value) or content == "other format"
 
 
-def test_a_folder_is_no_result(tmp_path: Path) -> None:
+def test_folder_is_not_a_result(tmp_path: Path) -> None:
     with pytest.raises(StateError):
         Result.load(tmp_path)
 
@@ -216,7 +216,7 @@ OWN = [UCB(), PullsUCB(confidence=0.3), PatientBandits(alpha=1 / 3), SuccessiveE
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, RICH, drawn], ids=["simple", "rich", "family"])
-def test_running_again_gives_the_same_bits(tmp_path: Path, problem: Any) -> None:
+def test_rerun_gives_the_same_bits(tmp_path: Path, problem: Any) -> None:
     result = run(problem, OWN)
     assert_same_bits(result, result.rerun())
     loaded = Result.load(result.save(tmp_path / "r"))
@@ -228,7 +228,7 @@ def test_running_again_gives_the_same_bits(tmp_path: Path, problem: Any) -> None
 
 
 @pytest.mark.parametrize("problem", [RICH, drawn], ids=["rich", "family"])
-def test_running_again_in_another_process(tmp_path: Path, problem: Any) -> None:
+def test_rerun_in_another_process(tmp_path: Path, problem: Any) -> None:
     """It has nothing but the file, and imports nothing but Result."""
     result = run(problem, OWN)
     result.save(tmp_path / "r.npz")
@@ -253,7 +253,7 @@ def test_more_runs_and_other_policies() -> None:
     assert np.array_equal(other.curves[0], result.curves[0])
 
 
-def test_what_cannot_be_run_again_says_so(tmp_path: Path) -> None:
+def test_not_reproducible(tmp_path: Path) -> None:
     def local(rng: np.random.Generator) -> Problem:
         return Problem([Bernoulli(float(rng.random())), Bernoulli(0.5)], Fixed(3))
 
@@ -270,7 +270,7 @@ def test_what_cannot_be_run_again_says_so(tmp_path: Path) -> None:
 # ---- interruptions ----
 
 
-def test_ctrl_c_leaves_what_is_finished() -> None:
+def test_ctrl_c_keeps_the_finished_runs() -> None:
     """In this process: the user's progress function is interrupted."""
 
     def impatient(progress: Any) -> None:

@@ -165,7 +165,7 @@ def test_elimination_policies_stop_simulating(policy: Any) -> None:
     assert np.all(result.in_flight[0].max(axis=1) == 5)
 
 
-def test_one_arm_needs_no_play() -> None:
+def test_one_arm() -> None:
     """Elimination has nothing to eliminate."""
     started = time.perf_counter()
     problem = Problem([Bernoulli(0.5)], Fixed(7))
@@ -196,7 +196,7 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM"
 # ---- progress ----
 
 
-def test_progress_is_told() -> None:
+def test_progress_callback() -> None:
     seen: list[Progress] = []
     run(runs=40, workers=2, progress=seen.append, policies=[UCB(), UniformChoice()])
     assert all(isinstance(step, Progress) for step in seen)
@@ -266,7 +266,7 @@ def test_bad_arguments(changes: dict[str, Any], fragments: list[str]) -> None:
         assert fragment in str(caught.value)
 
 
-def test_no_gpu_yet() -> None:
+def test_missing_gpu() -> None:
     with pytest.raises(MissingComponent, match="cuda") as caught:
         run(device="cuda")
     assert isinstance(caught.value, ImportError)
