@@ -80,7 +80,7 @@ class Registry(Generic[T], Mapping[str, type[T]]):
             close = get_close_matches(str(name), self, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise UnknownName(
-                f"{name!r} is no {self.kind}.{hint} There are {', '.join(self)}, and your own as "
+                f"{name!r} is not a {self.kind}.{hint} There are {', '.join(self)}; give your own as "
                 "'package.module:ClassName'."
             )
         return cls
@@ -142,5 +142,5 @@ def _import_class(kind: str, name: str) -> type[Any]:
             f"{name!r} cannot be imported as a {kind}, as its module fails with {message}{at}; fix the module."
         ) from error
     if not isinstance(cls, type):
-        raise UnknownName(f"{name!r} is no class, so no {kind}.")
+        raise UnknownName(f"{name!r} is not a class; give a {kind} as 'package.module:ClassName'.")
     return cls

@@ -156,10 +156,10 @@ def test_the_form_without_a_proof_is_told_in_any_company() -> None:
     [
         ("nothing_there:Mine", UnknownName, "'nothing_there:Mine' cannot be imported as a policy"),
         ("{}:Theirs", UnknownName, "Theirs' cannot be imported as a policy"),
-        ("{}:function", UnknownName, "is no class, so no policy"),
+        ("{}:function", UnknownName, "is not a class; give a policy"),
         ("{}:NoPolicy", ConfigurationError, "which is not a policy; give a class decorated with @policy"),
         ("{}:Half", ConfigurationError, "which has no choose, kernel_params, lower, upper; add"),
-        ("Mine", UnknownName, "'Mine' is no policy"),
+        ("Mine", UnknownName, "'Mine' is not a policy"),
     ],
 )
 def test_what_cannot_enter_is_refused(own: str, name: str, kind: type[BelatedError], message: str) -> None:
