@@ -182,9 +182,9 @@ def test_interruption_before_any_run_writes_nothing(
     [
         (("runs = 4", "runs = 0"), "runs is 0; give a whole number from 1 to"),
         (("runs = 4", "rnus = 4"), "rnus is not known. Did you mean 'runs'?"),
-        (("runs = 4", "runs = = 4"), "line 2 is no TOML"),
+        (("runs = 4", "runs = = 4"), "line 2 is not TOML"),
         (("mean = 0.7", "mean = 1.7"), "problem.rewards[1].mean is 1.7; give a number in [0, 1]."),
-        (('"UCB"', '"UBC"'), "policies[0].policy is 'UBC', which is no policy. Did you mean 'UCB'?"),
+        (('"UCB"', '"UBC"'), "policies[0].policy is 'UBC', which is not a policy. Did you mean 'UCB'?"),
     ],
 )
 def test_a_mistake_in_the_file(call: Callable[..., Any], small: Path, change: tuple[str, str], said: str) -> None:
