@@ -26,7 +26,7 @@ def keys():
         del sys.modules[name]
     importlib.invalidate_caches()
     import belated.policies
-    from belated.engine.runner import WAYS
+    from belated.engine.runner import LOOPS
     from belated.kernel.cache import code_key
     from belated.live.learner import state_key
     from belated.policies._base import entry_points
@@ -36,7 +36,7 @@ def keys():
     if OWN:
         from mine import Mine
         policies["Mine"] = Mine
-    functions = (*WAYS, entry_points.fill)
+    functions = (*LOOPS, entry_points.fill)
     found = {"": [_package(), code_key(entry_points.begin)]}
     for name, policy in policies.items():
         compiled = [code_key(function, owner=policy) for function in functions]

@@ -14,7 +14,7 @@ import numpy as np
 from belated.delays import Fixed, Uniform
 from belated.engine.compile_pool import LENGTH, claimed
 from belated.engine.encode import encode_problems
-from belated.engine.ring_loop import play_rings
+from belated.engine.run import play_ring
 from belated.engine.runner import Chunk, Plan, compile_policy
 from belated.problem import Problem
 from belated.rewards import Bernoulli
@@ -28,7 +28,7 @@ def main() -> None:
     length = int.from_bytes(sys.stdin.buffer.read(LENGTH), "big")
     name, policies, claims = pickle.loads(sys.stdin.buffer.read(length))
     threading.Thread(target=_end_with_input, args=(claims,), daemon=True).start()
-    delay = Fixed(1) if name == play_rings.__name__ else Uniform(0, 2)
+    delay = Fixed(1) if name == play_ring.__name__ else Uniform(0, 2)
     chunk = Chunk(0, 1, encode_problems([Problem([Bernoulli(0.5), Bernoulli(0.5)], delay)], HORIZON))
     plan = Plan(HORIZON, np.array([HORIZON]), 0, np.zeros(1, np.int64))
     for policy in reversed(policies):

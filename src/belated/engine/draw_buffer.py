@@ -1,8 +1,7 @@
-"""Draws made ahead: the next few rewards and delays of each arm.
+"""Draws made ahead of time, in batches: the next rewards and delays of each arm.
 
-What a pull of an arm meets depends on the arm and the pull's number alone, so it may be drawn before it is needed. A
-batch is drawn in one go, law by law: the processor overlaps its draws, and a costly law does not hold up a round.
-"""
+A draw depends only on the run, the arm and the pull's number, so it may be made before it is needed. A batch is drawn in
+one go, law by law: the processor overlaps its draws, and a costly law does not hold up a round."""
 
 from __future__ import annotations
 
@@ -13,18 +12,86 @@ import numpy.typing as npt
 
 from belated.engine.sampling import draw_delays, draw_rewards
 from belated.kernel.function_table import array_at, call_at, called_by_address, table_of
-from belated.kernel.jit import JIT, inline, merged
+from belated.kernel.jit import JIT, inline, merged, outlined
 from belated.kernel.law_table import NEVER, LawTable
-from belated.kernel.rng import two_words
+from belated.kernel.rng import two_words, word
+from belated.rewards.bernoulli import is_success
 
-LARGEST = 7
+LARGEST_BITS = 7
 """log2 of the largest batch."""
+WORD_BITS = 6
+"""log2 of the largest batch of rewards that are the bits of a word."""
 WASTE = 4
-"""At most one draw in so many is made in vain: a run ends before it is needed."""
+"""At most one draw in this many is made in vain, because the run ends first."""
+
+
+class DrawBuffer(NamedTuple):
+    """A source of rewards and delays. Of each arm it holds the batch of pulls whose numbers differ only in the last
+    ``bits`` bits."""
+
+    bits: int
+    reward: npt.NDArray[np.float64]  # (K << bits,)
+    delay: npt.NDArray[np.int32]  # (K << bits,)
+    lost: npt.NDArray[np.int64]  # (K,) how many draws of each arm, all batches together, have no feedback
+    batch: Any  # for :func:`draw_batch`: a function table or, in plain Python, a Batch
+
+    @staticmethod
+    def restart(source: Any) -> Any:
+        for arm in range(source.lost.shape[0]):
+            source.lost[arm] = 0
+
+    @staticmethod
+    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+        if begins_batch(source, rank):
+            refill(source, stream, arm, rank)
+        entry = entry_of(source, arm, rank)
+        return source.reward[entry], source.delay[entry]
+
+    @staticmethod
+    def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
+        lost = source.lost[arm]
+        while not begins_batch(source, pulls):  # those after the last pull do not count
+            lost -= np.int64(source.delay[entry_of(source, arm, pulls)] == NEVER)
+            pulls += 1
+        return lost
+
+
+class BitBuffer(NamedTuple):
+    """A source for a ring buffer, which knows the delay: rewards that are 0 or 1, up to 64 of an arm in one word."""
+
+    bits: int
+    threshold: npt.NDArray[np.int64]  # by row of the laws; see :func:`~belated.rewards.bernoulli.is_success`
+    word: npt.NDArray[np.uint64]  # (K,)
+
+    @staticmethod
+    def restart(source: Any) -> Any:
+        """The first pull of an arm begins a batch."""
+
+    @staticmethod
+    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+        entry = np.uint64(rank) & np.uint64((1 << source.bits) - 1)
+        if entry == 0:
+            threshold = source.threshold[np.uint32(stream.reward_row + arm)]
+            source.word[arm] = _draw_bits(threshold, stream.key_a, stream.key_b, arm, rank, 1 << source.bits)
+        return np.uint32((source.word[arm] >> entry) & np.uint64(1)), np.int64(0)
+
+    @staticmethod
+    def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
+        return np.int64(0)
+
+
+@outlined
+def _draw_bits(threshold: Any, key_a: Any, key_b: Any, arm: Any, rank: Any, count: Any) -> Any:
+    """The rewards of an arm's pulls from number ``rank`` on, the first in the lowest bit."""
+    bits = np.uint64(0)
+    for step in range(count):
+        z = word(key_a, key_b, arm, np.uint32(rank + step))
+        bits |= np.uint64(is_success(threshold, z)) << np.uint64(step)
+    return bits
 
 
 class Scratch(NamedTuple):
-    """Numbers that are of use while a batch is drawn."""
+    """Working memory while a batch is drawn."""
 
     word: npt.NDArray[np.uint64]  # (2 << bits,) for the rewards, then for the delays
     u: npt.NDArray[np.float64]  # (1 << bits,)
@@ -35,34 +102,24 @@ class Scratch(NamedTuple):
     unsure: npt.NDArray[np.uint32]
 
 
-class Source(NamedTuple):
-    """What a batch is drawn from and written to."""
+class Batch(NamedTuple):
+    """What a batch is written to and drawn from."""
 
     reward: npt.NDArray[np.float64]
     delay: npt.NDArray[np.int32]
-    never: npt.NDArray[np.int64]
+    lost: npt.NDArray[np.int64]
     laws: LawTable
     scratch: Scratch
 
 
-class DrawBuffer(NamedTuple):
-    """Of each arm the pulls of one batch: those whose numbers differ in the last ``bits`` bits alone."""
-
-    bits: int
-    reward: npt.NDArray[np.float64]  # (K << bits,)
-    delay: npt.NDArray[np.int32]  # (K << bits,)
-    never: npt.NDArray[np.int64]  # (K,) how many of an arm's draws, all batches together, have no answer
-    source: Any  # for :func:`draw_batch`: where the source is or, in plain Python, the source
-
-
-def batch_bits(arms: int, horizon: int, largest: int = LARGEST) -> int:
-    """log2 of the batches that a run of this length makes worthwhile, at most ``largest``."""
+def batch_bits(arms: int, horizon: int, largest: int = LARGEST_BITS) -> int:
+    """log2 of the batches that are worthwhile in a run of this length, at most ``largest``."""
     return min(max((horizon // (WASTE * arms)).bit_length() - 1, 0), largest)
 
 
-def allocate(laws: LawTable, arms: int, horizon: int, *, drawn: bool = True) -> tuple[DrawBuffer, Source]:
-    """Room for batches as large as a run of this length makes worthwhile; the source must be kept as long as the
-    stock. Where nothing is to be drawn, what draws is not compiled."""
+def allocate(laws: LawTable, arms: int, horizon: int, *, compiles: bool = True) -> tuple[DrawBuffer, Batch]:
+    """A buffer for a run of this length, and arrays that must be kept alive as long. Without ``compiles`` the buffer has
+    its type, but :func:`draw_batch` is not compiled and must not be called."""
     bits = batch_bits(arms, horizon)
     size = 1 << bits
     stored = np.zeros(arms * size), np.zeros(arms * size, np.int32), np.zeros(arms, np.int64)
@@ -75,79 +132,60 @@ def allocate(laws: LawTable, arms: int, horizon: int, *, drawn: bool = True) -> 
         part_u=np.zeros(size),
         unsure=np.zeros(size, np.uint32),
     )
-    source = Source(*stored, laws, scratch)
+    batch = Batch(*stored, laws, scratch)
     if not JIT:
-        return DrawBuffer(bits, *stored, source), source
-    return DrawBuffer(bits, *stored, table_of(_refill_at() if drawn else 0, *stored, *laws, *scratch)), source
+        return DrawBuffer(bits, *stored, batch), batch
+    table = table_of(_draw_batch_at() if compiles else 0, *stored, *laws, *scratch)
+    return DrawBuffer(bits, *stored, table), batch
 
 
 @inline
-def empty(stock: DrawBuffer) -> None:
-    """Nothing drawn yet."""
-    for arm in range(stock.never.shape[0]):
-        stock.never[arm] = 0
-
-
-@inline
-def begins_batch(stock: DrawBuffer, rank: Any) -> Any:
+def begins_batch(source: DrawBuffer, rank: Any) -> Any:
     """Whether an arm's pull number ``rank`` is the first of a batch."""
-    return rank & ((1 << stock.bits) - 1) == 0
+    return rank & ((1 << source.bits) - 1) == 0
 
 
 @inline
-def rest_of_batch(stock: DrawBuffer, rank: Any) -> Any:
+def rest_of_batch(source: DrawBuffer, rank: Any) -> Any:
     """How many pulls of an arm from number ``rank`` on are in the same batch."""
-    return (1 << stock.bits) - (rank & ((1 << stock.bits) - 1))
+    return (1 << source.bits) - (rank & ((1 << source.bits) - 1))
 
 
 @inline
-def place_of(stock: DrawBuffer, arm: Any, rank: Any) -> Any:
-    """Where the draws of an arm's pull number ``rank`` are, once its batch is there."""
-    return (np.uint32(arm) << np.uint32(stock.bits)) + np.uint32(rank & ((1 << stock.bits) - 1))
+def entry_of(source: DrawBuffer, arm: Any, rank: Any) -> Any:
+    """Where the draws of an arm's pull number ``rank`` are, once its batch is drawn."""
+    return (np.uint32(arm) << np.uint32(source.bits)) + np.uint32(rank & ((1 << source.bits) - 1))
 
 
 @inline
-def lost(stock: DrawBuffer, arm: Any, pulls: Any) -> Any:
-    """How many of the first ``pulls`` pulls of an arm are never answered, if no later batch was drawn."""
-    never = stock.never[arm]
-    while not begins_batch(stock, pulls):
-        never -= np.int64(stock.delay[place_of(stock, arm, pulls)] == NEVER)
-        pulls += 1
-    return never
-
-
-@inline
-def lose_all(stock: DrawBuffer, arm: Any, pulls: Any) -> None:
-    """An arm without answers is pulled so often in all: as if the batches had been drawn."""
-    size = 1 << stock.bits
-    stock.never[arm] = -(-pulls // size) * size
-    for rank in range(size):
-        stock.delay[place_of(stock, arm, rank)] = NEVER
+def refill(source: DrawBuffer, stream: Any, arm: Any, rank: Any) -> None:
+    """Draw the batch of an arm that begins with its pull number ``rank``."""
+    reward_row, delay_row = np.uint32(stream.reward_row + arm), np.uint32(stream.delay_row + arm)
+    draw_batch(source.batch, reward_row, delay_row, stream.key_a, stream.key_b, np.int64(arm), rank)
 
 
 @merged
-def refill(source: Source, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    """Draw the batch of ``arm`` that begins with its pull number ``rank``."""
-    laws, scratch = source.laws, source.scratch
+def _draw_batch(batch: Batch, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+    laws, scratch = batch.laws, batch.scratch
     size = scratch.u.shape[0]
     for_reward = scratch.word[:size]
     for_delay = scratch.word[size:]
-    for place in range(size):
-        for_reward[place], for_delay[place] = two_words(key_a, key_b, arm, rank + place)
-    reward = source.reward[arm * size : (arm + 1) * size]
+    for entry in range(size):
+        for_reward[entry], for_delay[entry] = two_words(key_a, key_b, arm, rank + entry)
+    reward = batch.reward[arm * size : (arm + 1) * size]
     draw_rewards(laws, reward_row, for_reward, reward)
-    delay = source.delay[arm * size : (arm + 1) * size]
+    delay = batch.delay[arm * size : (arm + 1) * size]
     draw_delays(laws, delay_row, reward, for_delay, delay, scratch)
-    never: Any = 0
-    for place in range(size):
-        never += np.int64(delay[place] == NEVER)
-    source.never[arm] += never
+    lost: Any = 0
+    for entry in range(size):
+        lost += np.int64(delay[entry] == NEVER)
+    batch.lost[arm] += lost
 
 
 @called_by_address
-def _refill_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    """:func:`refill` for the source that the table leads to, its arrays in the order of their fields."""
-    source = Source(
+def _draw_batch_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+    """The same for the arrays of a function table, which are in the order of their fields."""
+    batch = Batch(
         array_at(table, 0, np.float64),
         array_at(table, 1, np.int32),
         array_at(table, 2, np.int64),
@@ -171,14 +209,14 @@ def _refill_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: A
             unsure=array_at(table, 17, np.uint32),
         ),
     )
-    refill(source, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank)
+    _draw_batch(batch, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank)
 
 
 @inline
-def _call_refill(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+def _call_draw_batch(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
     rows = np.int64(reward_row), np.int64(delay_row)
     call_at(table, rows[0], rows[1], np.int64(key_a), np.int64(key_b), np.int64(arm), np.int64(rank))
 
 
-draw_batch = _call_refill if JIT else refill
-"""(source, ...): draw a batch. Compiled code calls it by its address, else each policy would have a copy of it."""
+draw_batch = _call_draw_batch if JIT else _draw_batch
+"""(batch, ...): draw a batch. Compiled code calls it by its address, else each policy would have its own copy."""

@@ -1,4 +1,4 @@
-"""From problems to the engine's rows."""
+"""Encode problems as arrays for compiled code."""
 
 from __future__ import annotations
 
@@ -14,25 +14,30 @@ from belated.kernel.law_table import BEYOND, FIXED, LawRow, LawTable, LawTableBu
 from belated.problem import Problem
 
 ROUNDS_OF_A_LOOKUP = 1 << 18
-"""For so many rounds of a problem one lookup is made: it takes as long as it saves in about as many draws."""
+"""One lookup table is built for this many rounds of a problem: it takes as long as it saves in about as many draws."""
 MOST_LOOKUPS = 16
-"""More than these are too large for the memory that is close to a processor."""
+"""More lookup tables would not fit into the processor's cache."""
 
 
 class EncodedProblem(NamedTuple):
     """Problems as the engine plays them."""
 
     laws: LawTable
-    longest: int  # of all delays that come
+    longest: int  # the longest delay of feedback that comes
     gaps: npt.NDArray[np.float64]  # (problems, K)
 
     def common_delay(self, horizon: int) -> int:
-        """The one fixed delay of all arms of all problems, if that is what they have and it is below the horizon; or
-        -1."""
+        """The fixed delay that all arms of all problems share, if they do and it is below the horizon; else -1."""
+        delays = self.fixed_delays
+        delay = int(delays.flat[0])
+        return delay if delay < horizon and bool((delays == delay).all()) else -1
+
+    @property
+    def fixed_delays(self) -> npt.NDArray[np.int64]:
+        """(problems, K): each arm's delay if it is always the same, else -1."""
         half = self.gaps.size  # delays follow rewards
-        kinds, delays = self.laws.kind[half : 2 * half], self.laws.i[half : 2 * half]
-        same = bool((kinds == FIXED).all() and (delays == delays[0]).all())
-        return int(delays[0]) if same and int(delays[0]) < horizon else -1
+        rows = slice(half, 2 * half)
+        return np.where(self.laws.kind[rows] == FIXED, self.laws.i[rows], -1).reshape(self.gaps.shape)
 
     @property
     def binary(self) -> bool:
@@ -41,14 +46,14 @@ class EncodedProblem(NamedTuple):
 
 
 def encode_problems(problems: Sequence[Problem], horizon: int, runs: int = 1) -> EncodedProblem:
-    """The problems as numbers: one that so many runs share, or one for each run of a chunk."""
+    """Encode one problem that ``runs`` runs share, or one for each run of a chunk."""
     laws, longest = encode_laws(problems, horizon, runs)
     return EncodedProblem(laws, longest, np.array([problem.gaps for problem in problems]))
 
 
 def encode_laws(problems: Sequence[Problem], horizon: int, runs: int = 1) -> tuple[LawTable, int]:
-    """(laws, longest delay): the rewards' rows of all problems' arms, then the delays', then those they lead to. Each
-    problem is for so many runs."""
+    """(laws, longest delay): the rows of all problems' arms' rewards, then of their delays, then those they lead to.
+    Each problem is played in ``runs`` runs."""
     arms = problems[0].arms
     half = len(problems) * arms
     builder = LawTableBuilder(

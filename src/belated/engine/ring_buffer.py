@@ -1,8 +1,7 @@
-"""A ring for feedback that is all equally late.
+"""A ring buffer for feedback under one fixed delay for all arms.
 
-Where every arm of every problem has one and the same fixed delay, nothing has to be looked up: the answer of a round
-takes the place of the one that is told in it. Where rewards are 0 or 1, an answer is one number, and on processors
-rewards are drawn ahead, 64 pulls of an arm in one word."""
+Each round reads the feedback that is due and puts its own into the slot that becomes free; nothing is looked up. Where
+rewards are 0 or 1, an arm and its reward are one number."""
 
 from __future__ import annotations
 
@@ -10,107 +9,118 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from belated.engine.run_io import ONE, Game
-from belated.engine.sampling import draw_reward
-from belated.kernel.jit import outlined, select_by_field
-from belated.kernel.rng import two_words, word
-from belated.rewards.bernoulli import is_success
+from belated.kernel.jit import inline, select_by_field
+from belated.policies._base import interface
+
+ONE = np.uint32(1)
 
 
-class Ring(NamedTuple):
-    """Feedback on its way, all of it equally long: that of a round lies where the last of that place was read.
+class RingCursor(NamedTuple):
+    """Kept in registers from round to round."""
 
-    The rings of several runs may lie side by side: a run's places are ``apart`` from each other."""
+    slot: Any  # of the present round
+    arm: Any  # the feedback that is due next, as it is stored: read one round early, since that takes long
+    reward: Any
+
+
+class RingBuffer(NamedTuple):
+    """Feedback on its way for ``delay`` rounds, in ``delay + 1`` slots."""
 
     delay: Any
-    arm: Any  # where every reward is 0 or 1, the arm and its reward in one number: 2 arm + reward
-    reward: Any  # nothing where every reward is 0 or 1
-    first: Any
-    apart: Any
+    arm: Any  # where every reward is 0 or 1: 2 arm + reward
+    reward: Any  # () where every reward is 0 or 1
+
+    @staticmethod
+    def clear(channel: Any) -> Any:
+        """A slot is written before it is read."""
+
+    @staticmethod
+    def first_cursor(channel: Any) -> Any:
+        return RingCursor(np.uint32(0), np.uint32(0), 0.0)
+
+    @staticmethod
+    def has_room(channel: Any, now: Any) -> Any:
+        return True
+
+    @staticmethod
+    def span_end(channel: Any, now: Any) -> Any:
+        return np.int64(2**62)
+
+    @staticmethod
+    def deliver(channel: Any, policy: Any, run: Any, state: Any, cursor: Any, now: Any) -> Any:
+        if now > channel.delay + 1:
+            arm, reward = _unpack(channel, run, *_read(channel, cursor.slot))
+            rank = np.int64(state.observed[arm])  # feedback of an arm comes in the order of its pulls
+            interface.record_feedback(policy, state, arm, reward, rank, np.int64(now - 1 - channel.delay), now)
+        return cursor
+
+    @staticmethod
+    def send(
+        channel: Any, policy: Any, run: Any, cursor: Any, arm: Any, rank: Any, now: Any, reward: Any, delay: Any
+    ) -> Any:
+        _write(channel, cursor.slot, arm, reward)
+        return RingCursor(_after(channel, cursor.slot), cursor.arm, cursor.reward)
+
+    @staticmethod
+    def count_pending(channel: Any, run: Any, state: Any, cursor: Any, due: Any, now: Any) -> Any:
+        slot = cursor.slot  # of round now: it holds what is due at the end of round now - 1
+        slot = _after(channel, slot) if due == now else slot
+        while due <= run.horizon and due - channel.delay < now:
+            if due > channel.delay:
+                state.observed[_unpack(channel, run, *_read(channel, slot))[0]] += 1
+            slot = _after(channel, slot)
+            due += 1
 
 
-def _draw_now(game: Game, arm: Any, rank: Any) -> Any:
-    """The reward, 0 or 1, of an arm's pull number ``rank``."""
-    first, _ = two_words(game.key_a, game.key_b, arm, np.uint32(rank))
-    return np.uint32(is_success(game.laws.i[np.uint32(game.rewards + arm)], first))
+@inline
+def _after(channel: RingBuffer, slot: Any) -> Any:
+    """The slot of the next round."""
+    return np.uint32(slot + ONE) if slot < np.uint32(channel.delay) else np.uint32(0)
 
 
-def _draw_ahead(game: Game, arm: Any, rank: Any) -> Any:
-    place = np.uint64(rank) & np.uint64((1 << game.batch) - 1)
-    if place == 0:
-        below = game.laws.i[np.uint32(game.rewards + arm)]
-        game.ahead[arm] = draw_bits(below, game.key_a, game.key_b, arm, rank, 1 << game.batch)
-    return np.uint32((game.ahead[arm] >> place) & np.uint64(1))
+def _write_both(channel: RingBuffer, slot: Any, arm: Any, reward: Any) -> Any:
+    """Store feedback; returns it as it is stored."""
+    channel.arm[slot] = arm
+    channel.reward[slot] = reward
+    return np.uint32(arm), float(reward)
 
 
-@outlined
-def draw_bits(below: Any, key_a: Any, key_b: Any, arm: Any, rank: Any, count: Any) -> Any:
-    """The rewards, 0 or 1, of an arm's pulls from number ``rank`` on, the first in the lowest bit."""
-    bits = np.uint64(0)
-    for step in range(count):
-        z = word(key_a, key_b, arm, np.uint32(rank + step))
-        bits |= np.uint64(is_success(below, z)) << np.uint64(step)
-    return bits
+def _write_packed(channel: RingBuffer, slot: Any, arm: Any, reward: Any) -> Any:
+    packed = np.uint32((arm << ONE) | np.uint32(reward))
+    channel.arm[slot] = packed
+    return packed, 0.0
 
 
-draw_bit = select_by_field("ahead", _draw_ahead, _draw_now)
+def _read_both(channel: RingBuffer, slot: Any) -> Any:
+    """Feedback as it is stored."""
+    return channel.arm[slot], channel.reward[slot]
 
 
-def _send_reward(game: Game, ring: Ring, place: Any, arm: Any, rank: Any) -> Any:
-    """The answer of a pull goes into the ring; as it lies there."""
-    first, _ = two_words(game.key_a, game.key_b, arm, rank)
-    reward = draw_reward(game.laws, np.uint32(game.rewards + arm), first)
-    ring.arm[place] = arm
-    ring.reward[place] = reward
+def _read_packed(channel: RingBuffer, slot: Any) -> Any:
+    return channel.arm[slot], 0.0
+
+
+def _unpack_both(channel: RingBuffer, run: Any, arm: Any, reward: Any) -> Any:
+    """(arm, reward) of feedback as it is stored."""
     return arm, reward
 
 
-def _send_bit(game: Game, ring: Ring, place: Any, arm: Any, rank: Any) -> Any:
-    sent = np.uint32((arm << ONE) | draw_bit(game, arm, rank))
-    ring.arm[place] = sent
-    return sent, 0.0
+def _unpack_packed(channel: RingBuffer, run: Any, arm: Any, reward: Any) -> Any:
+    return np.uint32(arm >> ONE), _bit_as_reward(run, arm & ONE)
 
 
-def _read_both(ring: Ring, place: Any) -> Any:
-    """An answer as it lies in the ring."""
-    return ring.arm[place], ring.reward[place]
+_write = select_by_field("reward", _write_both, _write_packed)
+_read = select_by_field("reward", _read_both, _read_packed)
+_unpack = select_by_field("reward", _unpack_both, _unpack_packed)
 
 
-def _read_one(ring: Ring, place: Any) -> Any:
-    return ring.arm[place], 0.0
-
-
-def _told_reward(game: Game, ring: Ring, sent: Any, reward: Any) -> Any:
-    """(arm, reward) of an answer that lay in the ring."""
-    return sent, reward
-
-
-def _told_bit(game: Game, ring: Ring, sent: Any, reward: Any) -> Any:
-    return np.uint32(sent >> ONE), bit_as_reward(game, sent & ONE)
-
-
-def _real_bit(game: Game, bit: Any) -> Any:
-    """A reward that is 0 or 1: on processors a real number, as all functions that see it are compiled for those."""
+def _as_float(run: Any, bit: Any) -> Any:
+    """A reward of 0 or 1: a float on a CPU, like all other rewards; an integer on a GPU, which sums integers."""
     return float(bit)
 
 
-def _whole_bit(game: Game, bit: Any) -> Any:
+def _as_integer(run: Any, bit: Any) -> Any:
     return np.int32(bit)
 
 
-def _wide_round(game: Game, number: Any) -> Any:
-    """The number of a round: on processors of 64 bits, likewise."""
-    return np.int64(number)
-
-
-def _narrow_round(game: Game, number: Any) -> Any:
-    return np.int32(number)
-
-
-bit_as_reward = select_by_field("ahead", _real_bit, _whole_bit)
-as_round = select_by_field("ahead", _wide_round, _narrow_round)
-
-
-send = select_by_field("reward", _send_reward, _send_bit)
-read = select_by_field("reward", _read_both, _read_one)
-told = select_by_field("reward", _told_reward, _told_bit)
+_bit_as_reward = select_by_field("stop", _as_float, _as_integer)

@@ -1,7 +1,12 @@
-"""The compiled episode: one run of one policy by the paper's protocol.
+"""The protocol, once: the compiled loop that plays a run of one policy, on a CPU and on a GPU.
 
-Round t: feedback (arm, reward) of rounds s with s + d = t - 1 becomes known; the policy chooses; the environment draws
-reward and delay."""
+In round t, feedback (arm, reward) of the rounds s with s + d = t - 1 becomes known; then the policy chooses an arm; then
+the environment draws its reward and its delay d. See :func:`play_run`.
+
+Feedback is on its way in a *channel*: :class:`~belated.engine.ring_buffer.RingBuffer` where all delays are one and the
+same, else :class:`~belated.engine.timing_wheel.TimingWheel`. Rewards and delays come from a *source*, ahead of time in
+batches (:mod:`belated.engine.draw_buffer`) or in their round (:mod:`belated.engine.draw_now`). Both are named tuples;
+the loop is compiled for their types, so that choosing costs nothing in a round."""
 
 from __future__ import annotations
 
@@ -10,240 +15,371 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine import timing_wheel
-from belated.engine.draw_buffer import DrawBuffer, begins_batch, draw_batch, empty, lose_all, lost, place_of
-from belated.engine.run_io import BAD_ARM, FINISHED, NO_ROOM, STOPPED, STRIDE, regret_of
-from belated.kernel.jit import inline, merged
+from belated.engine.draw_buffer import BitBuffer, DrawBuffer
+from belated.engine.draw_now import DrawBitNow, DrawNow, DrawRewardNow
+from belated.engine.ring_buffer import RingBuffer
+from belated.engine.timing_wheel import TimingWheel
+from belated.kernel.jit import dispatch_among, inline, merged, select_by_field, select_by_flag
 from belated.kernel.law_table import NEVER
 from belated.kernel.rng import run_key
 from belated.policies._base import interface
+from belated.policies._base.elimination import next_of_sweep, rest_of_sweep
 from belated.policies._base.state import State, reset
 
+FINISHED, NO_ROOM, STOPPED, BAD_ARM = range(4)
+"""Why playing ended. After NO_ROOM it can go on with a larger channel; nothing of the round has happened yet."""
 
-class Setting(NamedTuple):
-    """What a chunk of runs plays. Row p of the problems is for run p of the chunk, or for all if there is one row."""
+STRIDE = 2**20 - 1
+"""Spans of rounds end at the latest where a round's number has all of these bits: then the stop flag is read."""
+ONE = np.uint32(1)
 
-    fixed: npt.NDArray[np.int64]  # (problems x K,) each arm's delay if it is always the same, else -1
+
+class RunInput(NamedTuple):
+    """What a chunk of runs plays. Row p of a problem's arrays is for run p of the chunk, or for all if there is one."""
+
     gap: npt.NDArray[np.float64]  # (problems, K)
+    fixed_delay: npt.NDArray[np.int64]  # (problems, K) the arm's delay if it is always the same, else -1
     checkpoint: npt.NDArray[np.int64]  # (C,) rounds, ascending
     seed: npt.NDArray[np.uint64]  # (4,)
-    horizon: int
-    first: int  # number of the chunk's first run
-    stop: npt.NDArray[np.int64]  # (1,) set to 1 from outside to leave early
+    horizon: Any
+    first_run: Any  # number of the chunk's first run
+    stop: Any  # (1,) set to 1 by another thread to stop early; () on a GPU
 
 
-class Outcome(NamedTuple):
-    """What a chunk of runs gives back; rows are runs."""
+class RunOutput(NamedTuple):
+    """What a chunk of runs returns; rows are runs."""
 
     curve: npt.NDArray[np.float64]  # (runs, C) pseudo-regret after each checkpoint
     final: npt.NDArray[np.float64]  # (runs,) pseudo-regret at the horizon
     pulls: npt.NDArray[np.int32]  # (runs, K)
-    observed: npt.NDArray[np.int32]  # (runs, K) of these, answered by the end of the last round
-    lost: npt.NDArray[np.int32]  # (runs, K) of these, never to be answered
+    observed: npt.NDArray[np.int32]  # (runs, K) feedback that came by the end of the last round
+    lost: npt.NDArray[np.int32]  # (runs, K) pulls whose feedback never comes
     eliminated_at: npt.NDArray[np.int32]  # (runs, K)
 
 
-def play(
-    policy: Any,
-    setting: Setting,
-    outcome: Outcome,
-    state: State,
-    flight: timing_wheel.TimingWheel,
-    stock: DrawBuffer,
-    place: Any,
+class Stream(NamedTuple):
+    """The environment of one run: its random key, and where its arms are in the table of laws."""
+
+    key_a: Any
+    key_b: Any
+    reward_row: Any  # of arm 0
+    delay_row: Any
+
+
+_for_channels = dispatch_among(RingBuffer, TimingWheel)
+_for_sources = dispatch_among(BitBuffer, DrawBuffer, DrawBitNow, DrawNow, DrawRewardNow)
+
+
+# ---- what a channel does ----
+
+
+@_for_channels
+def clear(channel: Any) -> Any:
+    """Drop all feedback."""
+
+
+@_for_channels
+def first_cursor(channel: Any) -> Any:
+    """What the channel keeps in registers from round to round, before round 1."""
+
+
+@_for_channels
+def has_room(channel: Any, now: Any) -> Any:
+    """Whether the rounds from ``now`` to :func:`span_end` can be played; call it before them."""
+
+
+@_for_channels
+def span_end(channel: Any, now: Any) -> Any:
+    """The last round that may be played before :func:`has_room` is called again."""
+
+
+@_for_channels
+def deliver(channel: Any, policy: Any, run: RunInput, state: State, cursor: Any, now: Any) -> Any:
+    """Give the policy all feedback that became known at the end of round ``now - 1``; returns the cursor."""
+
+
+@_for_channels
+def send(
+    channel: Any, policy: Any, run: RunInput, cursor: Any, arm: Any, rank: Any, now: Any, reward: Any, delay: Any
 ) -> Any:
-    """Play the runs of a chunk from ``place`` = (run, round, checkpoint) on; why it returned. ``place`` says where to
-    go on.
-
-    NO_ROOM asks for a larger pool; nothing of the round at ``place`` has happened yet.
-    """
-    while place[0] < outcome.pulls.shape[0]:
-        run = place[0]
-        if place[1] == 0:
-            _begin(setting, state, flight, stock, run)
-            place[1] = 1
-            place[2] = 0
-        status = _go_on(policy, setting, outcome, state, flight, stock, place)
-        if setting.stop[0] != 0:
-            return STOPPED
-        if status != FINISHED:
-            return status
-        take_down(setting, outcome, state, stock, run)
-        place[0] += 1
-        place[1] = 0
-    return FINISHED
+    """Put the feedback of the pull of round ``now`` on its way; returns the cursor of the next round."""
 
 
-@inline
-def take_down(setting: Setting, outcome: Outcome, state: State, stock: DrawBuffer, run: Any) -> None:
-    """Write down how a run ended."""
-    outcome.final[run] = regret_of(setting.gap[run if setting.gap.shape[0] > 1 else 0], state)
-    for arm in range(state.arms):
-        outcome.pulls[run, arm] = state.pulls[arm]
-        outcome.observed[run, arm] = np.int64(state.observed[arm])
-        outcome.lost[run, arm] = lost(stock, np.uint32(arm), state.pulls[arm])
-        outcome.eliminated_at[run, arm] = state.eliminated_at[arm]
+@_for_channels
+def count_pending(channel: Any, run: RunInput, state: State, cursor: Any, due: Any, now: Any) -> Any:
+    """Add to ``state.observed`` what becomes known at the end of the rounds from ``due`` to the horizon. The rounds
+    before ``now`` were played."""
 
 
-@inline
-def _begin(setting: Setting, state: State, flight: timing_wheel.TimingWheel, stock: DrawBuffer, run: Any) -> None:
-    reset(state)
-    timing_wheel.clear(flight)
-    empty(stock)
-    state.key[0], state.key[1] = run_key(setting.seed[2], setting.seed[3], setting.first + run)
+# ---- what a source does ----
+
+
+@_for_sources
+def restart(source: Any) -> Any:
+    """Forget the draws of the last run."""
+
+
+@_for_sources
+def draw(source: Any, stream: Stream, arm: Any, rank: Any) -> Any:
+    """(reward, delay) of an arm's pull number ``rank`` (0, 1, ...), the next one of this arm."""
+
+
+@_for_sources
+def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
+    """How many of the arm's pulls, ``pulls`` in all, have no feedback."""
+
+
+# ---- the loop ----
 
 
 @merged
-def _go_on(
+def play_run(
     policy: Any,
-    setting: Setting,
-    outcome: Outcome,
+    run: RunInput,
+    output: RunOutput,
+    number: Any,
     state: State,
-    flight: timing_wheel.TimingWheel,
-    stock: DrawBuffer,
-    place: Any,
+    channel: Any,
+    source: Any,
+    now: Any,
+    point: Any,
 ) -> Any:
-    """Play on to the horizon, to the one arm left, or until something is wanted from outside.
+    """Play run ``number`` of the chunk from round ``now`` and checkpoint ``point`` on; (why it ended, round,
+    checkpoint).
 
-    Rounds are played in spans; all that does not happen in every round happens between two spans.
-    """
-    run = place[0]
-    problem = run if setting.gap.shape[0] > 1 else 0
-    points = setting.checkpoint.shape[0]
-    now = place[1]
-    checkpoint = place[2]
-    while now <= setting.horizon:
-        if not timing_wheel.ready(flight, now):
-            place[1] = now
-            place[2] = checkpoint
-            return NO_ROOM
-        until = min(setting.horizon, (now | STRIDE), timing_wheel.last_round(flight, now))
-        if checkpoint < points:
-            until = min(until, setting.checkpoint[checkpoint])
-        now = _play_span(policy, setting, state, flight, stock, run, now, until)
-        if now < 0:
-            return BAD_ARM
-        if now <= until:
-            only = np.uint32(interface.committed_arm(policy, state))
-            timing_wheel.count_pending(flight, now - 1, setting.horizon, state.observed)
-            _settle(setting, outcome, state, stock, only, run, now, checkpoint)
-            return FINISHED
-        if checkpoint < points and until == setting.checkpoint[checkpoint]:
-            outcome.curve[run, checkpoint] = regret_of(setting.gap[problem], state)
-            checkpoint += 1
-        if setting.stop[0] != 0:
-            return STOPPED
-    timing_wheel.count_pending(flight, setting.horizon, setting.horizon, state.observed)
-    return FINISHED
+    Rounds are played in spans: all that does not happen in every round happens between two spans."""
+    stream = stream_of(run, number)
+    cursor = first_cursor(channel)
+    points = run.checkpoint.shape[0]
+    while now <= run.horizon:
+        if not has_room(channel, now):
+            return NO_ROOM, now, point
+        until = min(run.horizon, now | STRIDE, span_end(channel, now))
+        until = as_round(run, min(until, run.checkpoint[point]) if point < points else until)
+        while now <= until:
+            cursor = deliver(channel, policy, run, state, cursor, now)
+            chosen = interface.choose(policy, state, now)
+            committed = np.int64(interface.committed_arm(policy, state))
+            if not interface.is_trusted(policy) and (not interface.is_arm(state, chosen) or committed >= state.arms):
+                return BAD_ARM, now, point
+            if committed >= 0:
+                count_pending(channel, run, state, cursor, now, now)
+                _play_committed(run, output, number, state, source, stream, np.uint32(committed), now, point)
+                return STOPPED if stop_requested(run) else FINISHED, now, point
+            cursor = _pull(policy, run, state, channel, source, stream, cursor, np.uint32(chosen), now)
+            now = as_round(run, now + 1)
+            cursor, now = _play_decided(policy, run, state, channel, source, stream, cursor, now, until)
+        if point < points and until == run.checkpoint[point]:
+            output.curve[number, point] = regret(run, number, state)
+            point += 1
+        if stop_requested(run):
+            return STOPPED, now, point
+    count_pending(channel, run, state, cursor, run.horizon, now)
+    return FINISHED, now, point
 
 
-@merged
-def _play_span(
+@inline
+def _pull(
+    policy: Any, run: RunInput, state: State, channel: Any, source: Any, stream: Stream, cursor: Any, arm: Any, now: Any
+) -> Any:
+    """Pull ``arm`` in round ``now``; returns the cursor of the next round."""
+    rank = np.int64(state.pulls[arm])
+    reward, delay = draw(source, stream, arm, rank)
+    cursor = send(channel, policy, run, cursor, arm, rank, now, reward, delay)
+    interface.record_pull(policy, state, arm, rank, now)
+    return cursor
+
+
+def _play_sweep(
     policy: Any,
-    setting: Setting,
+    run: RunInput,
     state: State,
-    flight: timing_wheel.TimingWheel,
-    stock: DrawBuffer,
-    run: Any,
+    channel: Any,
+    source: Any,
+    stream: Stream,
+    cursor: Any,
     now: Any,
     until: Any,
 ) -> Any:
-    """Play the rounds from ``now`` to ``until``; the round after them, or the round from which one arm is left.
-
-    -1 if the policy chose an arm that does not exist.
-    """
-    key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
-    while now <= until:
-        _deliver(policy, state, flight, now)
-        chosen = interface.choose(policy, state, now)
-        only = interface.committed_arm(policy, state)
-        if not interface.is_trusted(policy) and (not interface.is_arm(state, chosen) or only >= state.arms):
-            return -1
-        if only >= 0:
-            return now
-        arm = np.uint32(chosen)
-        rank = state.pulls[arm]
-        if begins_batch(stock, rank):
-            draw_next(setting, stock, key_a, key_b, arm, rank, run)
-        place = place_of(stock, arm, rank)
-        due = now + np.int64(stock.delay[place])
-        timing_wheel.put(
-            flight, arm, rank, now, due, stock.reward[place], setting.horizon, interface.uses_pull_id(policy)
-        )
-        interface.record_pull(policy, state, arm, rank, now)
+    """Play the rounds up to ``until`` whose arms were decided with the last choice, since nothing can change them: the
+    rest of a sweep. (cursor, round) after them."""
+    end = now + min(rest_of_sweep(policy, state), until - now + 1)
+    while now < end:
+        cursor = deliver(channel, policy, run, state, cursor, now)
+        arm = np.uint32(next_of_sweep(policy, state))
+        cursor = _pull(policy, run, state, channel, source, stream, cursor, arm, now)
         now += 1
-    return now
+    return cursor, now
+
+
+def _play_nothing(
+    policy: Any,
+    run: RunInput,
+    state: State,
+    channel: Any,
+    source: Any,
+    stream: Stream,
+    cursor: Any,
+    now: Any,
+    until: Any,
+) -> Any:
+    return cursor, now
+
+
+_play_decided = select_by_field("word", select_by_flag("sweeps", _play_sweep, _play_nothing), _play_nothing)
+"""For policies that sweep, with a ring buffer on a CPU, whose source is a BitBuffer. With a timing wheel it gains less
+than it takes to compile; the threads of a GPU would wait for each other."""
 
 
 @inline
-def draw_next(setting: Setting, stock: DrawBuffer, key_a: Any, key_b: Any, arm: Any, rank: Any, run: Any) -> None:
-    """Draw the rewards and delays of the pulls of ``arm`` from number ``rank`` on."""
-    reward_row, delay_row = _rows(setting, arm, run)
-    draw_batch(stock.source, reward_row, delay_row, key_a, key_b, np.int64(arm), rank)
+def begin_run(run: RunInput, state: State, source: Any, number: Any) -> None:
+    """The state and the source before the first round."""
+    reset(state)
+    state.key[0], state.key[1] = run_key(run.seed[2], run.seed[3], run.first_run + number)
+    restart(source)
 
 
 @inline
-def _rows(setting: Setting, arm: Any, run: Any) -> Any:
-    """The rows of an arm's rewards and delays: first the rewards of the arms of problem 0, 1, ..., then the delays."""
-    problems, arms = setting.gap.shape
-    row = (run if problems > 1 else 0) * arms + arm
-    return np.uint32(row), np.uint32(problems * arms + row)
+def end_run(run: RunInput, output: RunOutput, state: State, source: Any, number: Any) -> None:
+    """Write down how a run ended."""
+    problem = problem_of(run, number)
+    output.final[number] = regret(run, number, state)
+    arm = np.uint32(0)
+    while arm < np.uint32(state.arms):
+        pulls = np.int64(state.pulls[arm])
+        delay = run.fixed_delay[problem, arm]
+        output.pulls[number, arm] = pulls
+        output.observed[number, arm] = np.int64(state.observed[arm])
+        if delay < 0:
+            output.lost[number, arm] = count_lost(source, arm, pulls)
+        else:
+            output.lost[number, arm] = pulls if delay == NEVER else 0
+        output.eliminated_at[number, arm] = state.eliminated_at[arm]
+        arm += ONE
 
 
 @inline
-def _settle(
-    setting: Setting, outcome: Outcome, state: State, stock: DrawBuffer, arm: Any, run: Any, now: Any, checkpoint: Any
+def _play_committed(
+    run: RunInput,
+    output: RunOutput,
+    number: Any,
+    state: State,
+    source: Any,
+    stream: Stream,
+    arm: Any,
+    now: Any,
+    point: Any,
 ) -> None:
     """``arm`` is pulled in all rounds from ``now`` on: nothing is left to decide, only its feedback to count."""
-    problem = run if setting.gap.shape[0] > 1 else 0
-    before = state.pulls[arm]
-    _count_rest(setting, state, stock, arm, run, now)
-    for point in range(checkpoint, setting.checkpoint.shape[0]):
-        state.pulls[arm] = before + (setting.checkpoint[point] - (now - 1))
-        outcome.curve[run, point] = regret_of(setting.gap[problem], state)
-    state.pulls[arm] = before + (setting.horizon - (now - 1))
+    pulls_before = np.int64(state.pulls[arm])
+    rank = pulls_before
+    delay = run.fixed_delay[problem_of(run, number), arm]
+    if delay >= 0:
+        state.observed[arm] += max(run.horizon - delay - (now - 1), 0)
+    else:
+        observed = np.int64(0)
+        pulled_at = np.int64(now)
+        while pulled_at <= run.horizon:
+            if pulled_at & STRIDE == STRIDE and stop_requested(run):
+                break
+            _, delay = draw(source, stream, arm, rank)
+            observed += np.int64(pulled_at + delay <= run.horizon)
+            pulled_at += 1
+            rank += 1
+        state.observed[arm] += observed
+    while point < run.checkpoint.shape[0]:
+        state.pulls[arm] = pulls_before + (run.checkpoint[point] - (now - 1))
+        output.curve[number, point] = regret(run, number, state)
+        point += 1
+    state.pulls[arm] = pulls_before + (run.horizon - (now - 1))
 
 
 @inline
-def _count_rest(setting: Setting, state: State, stock: DrawBuffer, arm: Any, run: Any, now: Any) -> None:
-    """Count the answers of ``arm``, pulled in all rounds from ``now`` on."""
-    key_a, key_b = run_key(setting.seed[0], setting.seed[1], setting.first + run)
-    rank = state.pulls[arm]
-    observed: Any = 0
-    delay = setting.fixed[_rows(setting, arm, run)[0]]
-    if delay >= 0:
-        rounds = setting.horizon - (now - 1)
-        state.observed[arm] += max(rounds - delay, 0)
-        if delay == NEVER:
-            lose_all(stock, arm, rank + rounds)
-        return
-    while now <= setting.horizon:
-        if begins_batch(stock, rank):
-            if setting.stop[0] != 0:
-                return
-            draw_next(setting, stock, key_a, key_b, arm, rank, run)
-        observed += np.int64(now + stock.delay[place_of(stock, arm, rank)] <= setting.horizon)
-        now += 1
-        rank += 1
-    state.observed[arm] += observed
+def stream_of(run: RunInput, number: Any) -> Stream:
+    """The environment of run ``number`` of the chunk. The table of laws begins with the rewards of all problems' arms;
+    their delays follow."""
+    problems, arms = run.gap.shape
+    key_a, key_b = run_key(run.seed[0], run.seed[1], run.first_run + number)
+    row = problem_of(run, number) * arms
+    return Stream(key_a, key_b, row, problems * arms + row)
+
+
+@inline
+def problem_of(run: RunInput, number: Any) -> Any:
+    """Which row of the problems run ``number`` of the chunk plays."""
+    return np.int64(number if run.gap.shape[0] > 1 else 0)
+
+
+@inline
+def regret(run: RunInput, number: Any, state: State) -> Any:
+    """The pseudo-regret so far: gaps times pulls."""
+    problem = problem_of(run, number)
+    total = 0.0
+    arms = np.uint32(state.arms)  # of the same type as the arm: else both are compared as real numbers
+    arm = np.uint32(0)
+    while arm < arms:
+        total += run.gap[problem, arm] * state.pulls[arm]
+        arm += ONE
+    return total
+
+
+def _read_flag(run: RunInput) -> Any:
+    """Whether another thread asked to stop; never on a GPU."""
+    return run.stop[0] != 0
+
+
+def _never(run: RunInput) -> Any:
+    return False
+
+
+def _wide(run: RunInput, number: Any) -> Any:
+    """The number of a round: 64 bits on a CPU, 32 on a GPU, where they are faster."""
+    return np.int64(number)
+
+
+def _narrow(run: RunInput, number: Any) -> Any:
+    return np.int32(number)
+
+
+stop_requested = select_by_field("stop", _read_flag, _never)
+as_round = select_by_field("stop", _wide, _narrow)
+
+
+# ---- chunks of runs on a CPU ----
 
 
 @merged
-def _deliver(policy: Any, state: State, flight: timing_wheel.TimingWheel, now: Any) -> None:
-    """Tell the policy, in the order of the pulls, all feedback that became known at the end of the round before
-    ``now``."""
-    bucket, last = timing_wheel.land(flight, now - 1)
-    slot = bucket
-    while True:
-        following = flight.next[slot]
-        arm = flight.arm[following]
-        found = slot != last
-        if not found and not interface.accepts_dummy_feedback(policy):
-            break
-        arm = arm if found else np.uint32(state.arms)
-        slot = following if found else slot
-        rank = np.int64(flight.rank[slot])
-        pulled_at = np.int64(flight.pulled_at[slot])
-        interface.record_feedback(policy, state, arm, flight.reward[slot], rank, pulled_at, now)
-        if slot == last:
-            break
+def _play_chunk(
+    policy: Any, run: RunInput, output: RunOutput, state: State, channel: Any, source: Any, position: Any
+) -> Any:
+    while position[0] < output.final.shape[0]:
+        number = position[0]
+        if position[1] == 0:
+            begin_run(run, state, source, number)
+            clear(channel)
+            position[1] = 1
+            position[2] = 0
+        status, now, point = play_run(policy, run, output, number, state, channel, source, position[1], position[2])
+        if status != FINISHED:
+            position[1] = now
+            position[2] = point
+            return status
+        end_run(run, output, state, source, number)
+        position[0] += 1
+        position[1] = 0
+    return FINISHED
+
+
+def play_ring(
+    policy: Any, run: RunInput, output: RunOutput, state: State, channel: Any, source: Any, position: Any
+) -> Any:
+    """Play the runs of a chunk from ``position`` = (run, round, checkpoint) on, their feedback in a ring buffer; why it
+    returned. ``position`` then says where to go on; round 0 is before a run."""
+    return _play_chunk(policy, run, output, state, channel, source, position)
+
+
+def play_wheel(
+    policy: Any, run: RunInput, output: RunOutput, state: State, channel: Any, source: Any, position: Any
+) -> Any:
+    """The same with a timing wheel. Each has its own name because compiled code is kept by name."""
+    return _play_chunk(policy, run, output, state, channel, source, position)

@@ -1,19 +1,17 @@
-"""Feedback in flight: a timing wheel over a pool of slots.
+"""A timing wheel for feedback with any delays, over a pool of slots.
 
 Feedback that is due at the end of round e waits in a bucket, in the order of its pulls. If the longest delay is below
-the wheel's size, each due round of the near future has a bucket of its own. Otherwise wheels of the same size stand
-above each other, as the digits of a number do: feedback waits on the level of the highest digit in which its due round
-differs from the round before the present one, and comes down a level when that digit is reached. What is put directly
-into a bucket is younger than what came down into it, so the order of the pulls is kept at every level. Memory grows
-with what is in flight; each feedback moves at most once a level.
+the wheel's size, each due round of the near future has its own bucket. Otherwise there are several levels of the same
+size, like the digits of a number: feedback waits on the level of the highest digit in which its due round differs from
+the round before the present one, and moves down a level when that digit is reached. What is sent directly to a bucket
+is younger than what moved down into it, so the order of the pulls is kept on every level. Memory grows with what is
+pending; feedback moves at most once a level.
 
-A bucket is a chain of slots that starts at a slot of its own, which carries nothing; so nothing is asked when one more
-is appended. The first slots are those of the buckets; then comes that of a bucket for all that will not matter before
-the horizon, into which everything may be written and which is never read. Then come as many slots as a level has
-buckets: feedback for the lowest level takes the slot of its pull's round, which is free again when that round's number
-comes round. The rest are for feedback that waits above; those of it that have come down to the lowest level are free
-again when the next block of rounds begins.
-"""
+A bucket is a linked list of slots that begins with a slot of its own, which carries nothing, so that appending needs no
+branch. The first slots are those of the buckets; then comes the slot of a bucket that is never read, for all that is due
+after the horizon. Then come as many slots as a level has buckets: feedback for the lowest level takes the slot of its
+pull's round, which is free again when the wheel has turned once. The rest are for feedback on higher levels; when it
+has moved down to the lowest level, its slots become free with the next block of rounds."""
 
 from __future__ import annotations
 
@@ -22,18 +20,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.jit import inline, outlined
+from belated.kernel.jit import inline, merged, outlined, select_by_field, select_by_flag
+from belated.policies._base import interface
+from belated.policies._base.state import State
 
 BITS = 10
-"""log2 of the buckets of one level where there are several."""
+"""log2 of the buckets of a level where there are several."""
 
 ONE_LEVEL_BITS = 16
-"""log2 of the largest wheel that stands alone."""
+"""log2 of the largest wheel of one level."""
 
-
-FREE, FIRST_FREE, COMING = range(3)
-"""Of the slots for what waits above: how many are free; the first of them; the first that is coming down. Each of these
-leads to the next one, the free ones by ``next``, those coming down by ``due``; 0 ends the chain."""
+FREE, FIRST_FREE, MOVED_DOWN = range(3)
+"""Of the slots for higher levels: how many are free; the first free one; the first that has moved down to the lowest
+level. The free ones are linked by ``next``, those that moved down by ``due``; 0 ends a list."""
 
 
 class TimingWheel(NamedTuple):
@@ -41,8 +40,8 @@ class TimingWheel(NamedTuple):
 
     bits: int
     levels: int
-    above: npt.NDArray[np.int64]  # (3,) FREE, FIRST_FREE, COMING
-    last: npt.NDArray[np.uint32]  # (buckets + 1,) the last slot of each chain; of an empty one, the bucket's own
+    above: npt.NDArray[np.int64]  # (3,) FREE, FIRST_FREE, MOVED_DOWN
+    last: npt.NDArray[np.uint32]  # (buckets + 1,) the last slot of each bucket's list; of an empty one, its own
     next: npt.NDArray[np.uint32]
     arm: npt.NDArray[np.uint32]
     rank: npt.NDArray[np.uint32]
@@ -50,10 +49,78 @@ class TimingWheel(NamedTuple):
     due: npt.NDArray[np.uint32]
     reward: npt.NDArray[np.float64]
 
+    @staticmethod
+    def clear(channel: Any) -> Any:
+        buckets = channel.last.shape[0] - 1
+        for bucket in range(buckets + 1):
+            channel.last[bucket] = bucket
+        if channel.levels > 1:
+            size = channel.next.shape[0]
+            first = buckets + 1 + (1 << channel.bits)
+            for slot in range(first, size - 1):
+                channel.next[slot] = slot + 1
+            channel.next[size - 1] = 0
+            channel.above[FREE] = size - first
+            channel.above[FIRST_FREE] = first
+            channel.above[MOVED_DOWN] = 0
+
+    @staticmethod
+    def first_cursor(channel: Any) -> Any:
+        return ()
+
+    @staticmethod
+    def has_room(channel: Any, now: Any) -> Any:
+        """At the beginning of a block of rounds, what waits for it on higher levels moves down."""
+        size = 1 << channel.bits
+        if channel.levels == 1 or (now - 1) & (size - 1) != 0:
+            return True
+        _free_delivered(channel)
+        if channel.above[FREE] < size:
+            return False
+        _move_down(channel, now - 1)
+        return True
+
+    @staticmethod
+    def span_end(channel: Any, now: Any) -> Any:
+        return ((now - 1) | ((1 << channel.bits) - 1)) + 1 if channel.levels > 1 else np.int64(2**62)
+
+    @staticmethod
+    def deliver(channel: Any, policy: Any, run: Any, state: Any, cursor: Any, now: Any) -> Any:
+        _deliver(policy, run, state, channel, now)
+        return cursor
+
+    @staticmethod
+    def send(
+        channel: Any, policy: Any, run: Any, cursor: Any, arm: Any, rank: Any, now: Any, reward: Any, delay: Any
+    ) -> Any:
+        due = now + np.int64(delay)
+        if channel.levels > 1 and (due ^ (now - 1)) >> channel.bits != 0:
+            _send_above(channel, arm, rank, now, due, reward, run.horizon)
+        else:
+            buckets = channel.last.shape[0] - 1
+            mask = (1 << channel.bits) - 1
+            slot = np.uint32(buckets + 1 + (now & mask))
+            bucket = np.uint32(due & mask if due <= run.horizon else buckets)
+            _write(channel, slot, arm, rank, now, reward, interface.uses_pull_id(policy))
+            channel.next[channel.last[bucket]] = slot
+            channel.last[bucket] = slot if due <= run.horizon else np.uint32(buckets)  # drop what is due too late
+        return cursor
+
+    @staticmethod
+    def count_pending(channel: Any, run: Any, state: Any, cursor: Any, due: Any, now: Any) -> Any:
+        buckets = channel.last.shape[0] - 1
+        rounds = run.horizon - due + 1
+        all_buckets = channel.levels > 1 or rounds >= buckets
+        for number in range(buckets if all_buckets else rounds):
+            bucket = np.uint32(number if all_buckets else (due + number) & (buckets - 1))
+            slot = bucket
+            while slot != channel.last[bucket]:
+                slot = channel.next[slot]
+                state.observed[channel.arm[slot]] += 1
+
 
 def allocate(longest: int, horizon: int) -> TimingWheel:
-    """A wheel for delays up to ``longest`` that matter before ``horizon``, and a first pool; :func:`clear` makes it
-    ready."""
+    """A wheel for delays up to ``longest`` and a first pool; what is due after ``horizon`` needs no room."""
     longest = min(longest, horizon)
     bits, levels = max(longest.bit_length(), 3), 1
     if bits > ONE_LEVEL_BITS:
@@ -69,170 +136,134 @@ def allocate(longest: int, horizon: int) -> TimingWheel:
     )
 
 
-def grown(flight: TimingWheel) -> TimingWheel:
-    """The same flight with a pool of twice the size; to be called when there is no room."""
-    size = flight.next.size
+def grown(wheel: TimingWheel) -> TimingWheel:
+    """The same wheel with a pool of twice the size."""
+    size = wheel.next.size
     pool = _pool(2 * size)
-    for new, old in zip(pool, flight[4:], strict=True):
+    for new, old in zip(pool, wheel[4:], strict=True):
         new[:size] = old
     pool[0][size:-1] = np.arange(size + 1, 2 * size)
-    pool[0][-1] = flight.above[FIRST_FREE]
-    above = flight.above.copy()
+    pool[0][-1] = wheel.above[FIRST_FREE]
+    above = wheel.above.copy()
     above[FREE] += size
     above[FIRST_FREE] = size
-    return TimingWheel(flight.bits, flight.levels, above, flight.last, *pool)
+    return TimingWheel(wheel.bits, wheel.levels, above, wheel.last, *pool)
 
 
 def _pool(slots: int) -> tuple[Any, ...]:
     return (*(np.zeros(slots, np.uint32) for _ in range(5)), np.zeros(slots))
 
 
-@inline
-def clear(flight: TimingWheel) -> None:
-    """Nothing in flight."""
-    buckets = flight.last.shape[0] - 1
-    for bucket in range(buckets + 1):
-        flight.last[bucket] = bucket
-    if flight.levels > 1:
-        size = flight.next.shape[0]
-        first = buckets + 1 + (1 << flight.bits)
-        for slot in range(first, size - 1):
-            flight.next[slot] = slot + 1
-        flight.next[size - 1] = 0
-        flight.above[FREE] = size - first
-        flight.above[FIRST_FREE] = first
-        flight.above[COMING] = 0
+@merged
+def _deliver_each(policy: Any, run: Any, state: State, wheel: TimingWheel, now: Any) -> None:
+    """Give the policy, in the order of the pulls, the feedback that is due at the end of round ``now - 1``."""
+    slot, last = _take(wheel, now - 1)
+    while slot != last:
+        slot = wheel.next[slot]
+        rank, pulled_at = np.int64(wheel.rank[slot]), np.int64(wheel.pulled_at[slot])
+        interface.record_feedback(policy, state, wheel.arm[slot], wheel.reward[slot], rank, pulled_at, now)
+
+
+@merged
+def _deliver_or_dummy(policy: Any, run: Any, state: State, wheel: TimingWheel, now: Any) -> None:
+    """The same; where nothing is due, the dummy arm gets feedback, so that no branch depends on it."""
+    slot, last = _take(wheel, now - 1)
+    while True:
+        following = wheel.next[slot]
+        arm = wheel.arm[following]
+        is_due = slot != last
+        arm = arm if is_due else np.uint32(state.arms)
+        slot = following if is_due else slot
+        rank, pulled_at = np.int64(wheel.rank[slot]), np.int64(wheel.pulled_at[slot])
+        interface.record_feedback(policy, state, arm, wheel.reward[slot], rank, pulled_at, now)
+        if slot == last:
+            break
+
+
+_deliver = select_by_field(
+    "stop", select_by_flag("accepts_dummy_feedback", _deliver_or_dummy, _deliver_each), _deliver_each
+)
+"""On a GPU a state has no dummy arm."""
 
 
 @inline
-def ready(flight: TimingWheel, now: Any) -> Any:
-    """To be called before round ``now``, at least where :func:`last_round` says: whether there is room up to there.
-
-    At the beginning of a block of rounds, what waits for it on higher levels comes down.
-    """
-    size = 1 << flight.bits
-    if flight.levels == 1 or (now - 1) & (size - 1) != 0:
-        return True
-    _free_landed(flight)
-    if flight.above[FREE] < size:
-        return False
-    _come_down(flight, now - 1)
-    return True
-
-
-@inline
-def last_round(flight: TimingWheel, now: Any) -> Any:
-    """The last round that may be played before :func:`ready` is called again."""
-    return ((now - 1) | ((1 << flight.bits) - 1)) + 1 if flight.levels > 1 else np.int64(2**62)
-
-
-@inline
-def put(flight: TimingWheel, arm: Any, rank: Any, now: Any, due: Any, reward: Any, horizon: Any, origin: Any) -> None:
-    """Feedback of round ``now`` takes off; it is known at the end of round ``due`` >= ``now``, if that matters."""
-    if flight.levels > 1 and (due ^ (now - 1)) >> flight.bits != 0:
-        _put_above(flight, arm, rank, now, due, reward, horizon)
-        return
-    buckets = flight.last.shape[0] - 1
-    here = (1 << flight.bits) - 1
-    slot = np.uint32(buckets + 1 + (now & here))
-    bucket = np.uint32(due & here if due <= horizon else buckets)
-    _write(flight, slot, arm, rank, now, reward, origin)
-    flight.next[flight.last[bucket]] = slot
-    flight.last[bucket] = slot if due <= horizon else np.uint32(buckets)  # nothing is kept of what will not matter
-
-
-@outlined
-def _put_above(flight: TimingWheel, arm: Any, rank: Any, now: Any, due: Any, reward: Any, horizon: Any) -> None:
-    """``put`` for feedback that is not due in this block of rounds."""
-    if due > horizon:
-        return
-    slot = np.uint32(flight.above[FIRST_FREE])
-    flight.above[FIRST_FREE] = flight.next[slot]
-    flight.above[FREE] -= 1
-    flight.due[slot] = due
-    _write(flight, slot, arm, rank, now, reward, True)
-    _append(flight, _bucket(flight, due, now - 1), slot)
-
-
-@inline
-def _write(flight: TimingWheel, slot: Any, arm: Any, rank: Any, now: Any, reward: Any, origin: Any) -> None:
-    flight.arm[slot] = arm
-    if origin:
-        flight.rank[slot] = rank
-        flight.pulled_at[slot] = now
-    flight.reward[slot] = reward
-
-
-@inline
-def _append(flight: TimingWheel, bucket: Any, slot: Any) -> None:
-    flight.next[flight.last[bucket]] = slot
-    flight.last[bucket] = slot
-
-
-@inline
-def _bucket(flight: TimingWheel, due: Any, over: Any) -> Any:
-    """The bucket in which feedback due at ``due`` waits when the round ``over`` is over."""
-    apart = (due ^ over) >> flight.bits
-    level = 0
-    while apart > 0:
-        apart >>= flight.bits
-        level += 1
-    return np.uint32((level << flight.bits) + ((due >> (level * flight.bits)) & ((1 << flight.bits) - 1)))
-
-
-@inline
-def land(flight: TimingWheel, due: Any) -> Any:
-    """(bucket, last slot) of all that is known at the end of round ``due``; the slots follow each other from
-    ``next[bucket]`` to the last."""
-    bucket = np.uint32(due & ((1 << flight.bits) - 1))
-    last = flight.last[bucket]
-    flight.last[bucket] = bucket
+def _take(wheel: TimingWheel, due: Any) -> Any:
+    """(bucket, last slot) of what is due at the end of round ``due``: slots from ``next[bucket]`` to the last. The bucket
+    is empty then."""
+    bucket = np.uint32(due & ((1 << wheel.bits) - 1))
+    last = wheel.last[bucket]
+    wheel.last[bucket] = bucket
     return bucket, last
 
 
-@inline
-def count_pending(flight: TimingWheel, first: Any, last: Any, answers: Any) -> None:
-    """Add to ``answers`` of each arm what is still to land, where that is at the end of rounds ``first`` to ``last``
-    alone."""
-    buckets = flight.last.shape[0] - 1
-    rounds = last - first + 1
-    everywhere = flight.levels > 1 or rounds >= buckets
-    for number in range(buckets if everywhere else rounds):
-        bucket = np.uint32(number if everywhere else (first + number) & (buckets - 1))
-        slot = bucket
-        while slot != flight.last[bucket]:
-            slot = flight.next[slot]
-            answers[flight.arm[slot]] += 1.0
+@outlined
+def _send_above(wheel: TimingWheel, arm: Any, rank: Any, now: Any, due: Any, reward: Any, horizon: Any) -> None:
+    """Send feedback that is not due in this block of rounds."""
+    if due > horizon:
+        return
+    slot = np.uint32(wheel.above[FIRST_FREE])
+    wheel.above[FIRST_FREE] = wheel.next[slot]
+    wheel.above[FREE] -= 1
+    wheel.due[slot] = due
+    _write(wheel, slot, arm, rank, now, reward, True)
+    _append(wheel, _bucket(wheel, due, now - 1), slot)
 
 
 @inline
-def _free_landed(flight: TimingWheel) -> None:
-    """What came down to the lowest level for the block of rounds that is over has landed: its slots are free."""
-    slot = np.uint32(flight.above[COMING])
-    flight.above[COMING] = 0
+def _write(wheel: TimingWheel, slot: Any, arm: Any, rank: Any, now: Any, reward: Any, with_pull_id: Any) -> None:
+    wheel.arm[slot] = arm
+    if with_pull_id:
+        wheel.rank[slot] = rank
+        wheel.pulled_at[slot] = now
+    wheel.reward[slot] = reward
+
+
+@inline
+def _append(wheel: TimingWheel, bucket: Any, slot: Any) -> None:
+    wheel.next[wheel.last[bucket]] = slot
+    wheel.last[bucket] = slot
+
+
+@inline
+def _bucket(wheel: TimingWheel, due: Any, ended: Any) -> Any:
+    """The bucket of feedback due at the end of round ``due``, after the end of round ``ended``."""
+    difference = (due ^ ended) >> wheel.bits
+    level = 0
+    while difference > 0:
+        difference >>= wheel.bits
+        level += 1
+    return np.uint32((level << wheel.bits) + ((due >> (level * wheel.bits)) & ((1 << wheel.bits) - 1)))
+
+
+@inline
+def _free_delivered(wheel: TimingWheel) -> None:
+    """Free the slots of what had moved down for the last block of rounds, and was delivered in it."""
+    slot = np.uint32(wheel.above[MOVED_DOWN])
+    wheel.above[MOVED_DOWN] = 0
     while slot != 0:
-        following = flight.due[slot]
-        flight.next[slot] = flight.above[FIRST_FREE]
-        flight.above[FIRST_FREE] = slot
-        flight.above[FREE] += 1
+        following = wheel.due[slot]
+        wheel.next[slot] = wheel.above[FIRST_FREE]
+        wheel.above[FIRST_FREE] = slot
+        wheel.above[FREE] += 1
         slot = following
 
 
 @inline
-def _come_down(flight: TimingWheel, due: Any) -> None:
-    """A block of rounds begins with ``due``: what waits for it on higher levels comes down, the highest first."""
-    for level in range(flight.levels - 1, 0, -1):
-        if due & ((1 << (level * flight.bits)) - 1) == 0:
-            bucket = np.uint32((level << flight.bits) + ((due >> (level * flight.bits)) & ((1 << flight.bits) - 1)))
-            last = flight.last[bucket]
-            flight.last[bucket] = bucket
-            following = flight.next[bucket]
+def _move_down(wheel: TimingWheel, due: Any) -> None:
+    """Move down what waits on higher levels for the block of rounds that begins with ``due``, the highest level
+    first."""
+    for level in range(wheel.levels - 1, 0, -1):
+        if due & ((1 << (level * wheel.bits)) - 1) == 0:
+            bucket = np.uint32((level << wheel.bits) + ((due >> (level * wheel.bits)) & ((1 << wheel.bits) - 1)))
+            last = wheel.last[bucket]
+            wheel.last[bucket] = bucket
+            following = wheel.next[bucket]
             slot = bucket
             while slot != last:
                 slot = following
-                following = flight.next[slot]
-                goal = _bucket(flight, np.int64(flight.due[slot]), due)
-                _append(flight, goal, slot)
-                if goal < 1 << flight.bits:
-                    flight.due[slot] = flight.above[COMING]
-                    flight.above[COMING] = slot
+                following = wheel.next[slot]
+                target = _bucket(wheel, np.int64(wheel.due[slot]), due)
+                _append(wheel, target, slot)
+                if target < 1 << wheel.bits:
+                    wheel.due[slot] = wheel.above[MOVED_DOWN]
+                    wheel.above[MOVED_DOWN] = slot

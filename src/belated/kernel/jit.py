@@ -83,27 +83,29 @@ def ignore_overflow() -> Any:
     return nullcontext() if JIT else np.errstate(over="ignore")
 
 
-def dispatch(stub: F) -> F:
-    """A kernel function whose body is chosen by the policy in its first argument.
+def dispatch(stub: F, classes: tuple[type[Any], ...] = ()) -> F:
+    """A kernel function whose body is chosen by the type of its first argument, a named tuple.
 
-    The first argument is a policy's ``Parameters`` (a named tuple). Its ``owner``, the policy's class, holds the body
-    as a static method of the stub's name. Compiled code is specialised for each policy, so that the body is inlined;
-    plain Python looks it up. The stub itself gives the signature and the documentation."""
+    The body is the static method of the stub's name of that type, one of ``classes``; or without these, of its
+    ``owner``: a policy's ``KernelParams`` are owned by the policy's class. Compiled code is specialised for each type,
+    so that the body is inlined; plain Python looks it up. The stub itself gives the signature and the documentation."""
     name = stub.__name__
     expected = list(inspect.signature(stub).parameters)
 
     def body_of(parameters: Any) -> Callable[..., Any]:
-        body = getattr(parameters.owner, name)
+        owner = getattr(parameters, "owner", parameters)
+        body = getattr(owner, name)
         found = list(inspect.signature(body).parameters)
         if found != expected:
             raise TypeError(
-                f"{parameters.owner.__name__}.{name} takes ({', '.join(found)}); the kernel calls it with "
+                f"{owner.__name__}.{name} takes ({', '.join(found)}); the kernel calls it with "
                 f"({', '.join(expected)}): name its arguments so."
             )
         return _body(body)
 
     def plain(parameters: Any, *rest: Any) -> Any:
-        return getattr(type(parameters).owner, name)(parameters, *rest)
+        owner = getattr(type(parameters), "owner", type(parameters))
+        return getattr(owner, name)(parameters, *rest)
 
     plain.__name__ = plain.__qualname__ = name
     plain.__doc__ = stub.__doc__
@@ -113,8 +115,13 @@ def dispatch(stub: F) -> F:
         return body_of(first.instance_class) if isinstance(first, types.NamedTuple | types.NamedUniTuple) else None
 
     overload(plain, jit_options=_INNER, strict=False)(typed)
-    setattr(plain, PARTS, lambda owner: [(name, getattr(owner, name, None))])
+    setattr(plain, PARTS, lambda owner: [(name, getattr(cls, name, None)) for cls in classes or (owner,)])
     return plain  # type: ignore[return-value]
+
+
+def dispatch_among(*classes: type[Any]) -> Callable[[F], F]:
+    """:func:`dispatch` on named tuples of these classes, which hold the bodies themselves."""
+    return lambda stub: dispatch(stub, classes)
 
 
 def _body(function: Any, *arguments: Any) -> Callable[..., Any]:

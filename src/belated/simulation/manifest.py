@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated._version import __version__
-from belated.engine.runner import WAYS
+from belated.engine.runner import LOOPS
 from belated.errors import NotReproducible, StateError
 from belated.formatting import unique_labels
 from belated.kernel.cache import modules_digest
@@ -117,7 +117,7 @@ def _sources(problem: Problem | Family, policies: Sequence[Policy]) -> str:
 
 @cache
 def _policy(policy: type[Policy]) -> str:
-    return policy_key(policy, *WAYS)
+    return policy_key(policy, *LOOPS)
 
 
 @cache

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.run import Outcome
+from belated.engine.run import RunOutput
 from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
 from belated.policies import Policy
@@ -52,7 +52,7 @@ class ResultBuilder:
         self._moments: dict[int, tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
         self._spans: dict[int, int] = {}
 
-    def add(self, chunk: Chunk, outcomes: Sequence[Outcome]) -> None:
+    def add(self, chunk: Chunk, outcomes: Sequence[RunOutput]) -> None:
         """Add the outcome of each policy on a chunk of runs."""
         first, runs = chunk.first, chunk.runs
         rows = slice(first, first + runs)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine.encode import encode_problems
-from belated.engine.run import Outcome
+from belated.engine.run import RunOutput
 from belated.engine.runner import Chunk, Plan, run_chunk
 from belated.errors import Interrupted, InvalidParameter
 from belated.kernel.rng import check_seed, family_generator
@@ -39,7 +39,7 @@ class Execution(NamedTuple):
     """The chunks of a simulation, and how to run them."""
 
     chunks: Iterator[Chunk]
-    run: Callable[[Chunk], list[Outcome] | None]  # None: collected already, or stopped
+    run: Callable[[Chunk], list[RunOutput] | None]  # None: collected already, or stopped
     pool: AbstractContextManager[ThreadPoolExecutor]
     max_submitted: int
 
@@ -113,7 +113,7 @@ def _on_cores(
     """Chunks on the CPU."""
     size = builder.block or _chunk_runs(plan.horizon, runs, threads)
 
-    def run(chunk: Chunk) -> list[Outcome] | None:
+    def run(chunk: Chunk) -> list[RunOutput] | None:
         return run_chunk(policies, chunk, plan)
 
     chunks = _chunks(problem, plan, range(runs), builder.arms, size, lookups=True)
@@ -128,7 +128,7 @@ def _on_device(
     from belated.engine.gpu.layout import THREADS
 
     first = next(_chunks(problem, plan, range(runs), builder.arms, builder.block or SAMPLED_RUNS))
-    size = launch_runs(policies, first.board, plan, min(builder.block or THREADS, runs))
+    size = launch_runs(policies, first.problem, plan, min(builder.block or THREADS, runs))
     chunks: Iterator[Chunk]
     if size >= first.runs and not isinstance(problem, Problem):  # reuse what was drawn
         chunks = chain([first], _chunks(problem, plan, range(first.runs, runs), builder.arms, size))
@@ -146,7 +146,7 @@ def _on_device(
 def _run_all(execution: Execution, plan: Plan, builder: ResultBuilder, report: Callable[[int], None]) -> None:
     """Run all chunks; after an interruption wait until no thread is at work."""
     with execution.pool as pool:
-        pending: dict[Future[list[Outcome] | None], Chunk] = {}
+        pending: dict[Future[list[RunOutput] | None], Chunk] = {}
         try:
             while True:
                 for chunk in islice(execution.chunks, execution.max_submitted - len(pending)):
