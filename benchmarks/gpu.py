@@ -21,7 +21,7 @@ from belated.engine.encode import encode_problems
 from belated.engine.gpu.kernel import device
 from belated.engine.gpu.launch import call, finish, start
 from belated.engine.gpu.layout import plan_launch
-from belated.engine.gpu.memory import ROOMS
+from belated.engine.gpu.memory import BUFFERS
 from belated.engine.runner import Chunk, Plan
 from belated.studies.arena import contestants, play
 from belated.studies.arena import scenarios as arena_rows
@@ -53,13 +53,13 @@ def kernel(policy: Any) -> tuple[float, float]:
     rounds = (np.arange(1, POINTS + 1) * horizon) // POINTS
     plan = Plan(horizon, rounds, 0, np.zeros(1, np.int64))
     prepared = plan_launch(policy, Chunk(0, RUNS, encode_problems([subject.problem()], horizon)), plan)
-    with ROOMS.lent([(prepared.region.bytes, prepared.region.bytes)]) as (room,):
-        start(prepared, room)
-        finish(prepared, room)
+    with BUFFERS.borrow([(prepared.region.bytes, prepared.region.bytes)]) as (buffer,):
+        start(prepared, buffer)
+        finish(prepared, buffer)
 
         def work() -> None:
-            call(prepared, room)
-            room.stream.synchronize()
+            call(prepared, buffer)
+            buffer.stream.synchronize()
 
         seconds = best(work)
     result = simulate(subject.problem(), policy, horizon=horizon, runs=4096, seed=0)

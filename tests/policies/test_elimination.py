@@ -27,7 +27,7 @@ from belated.policies import (
 from belated.policies._base import elimination
 from belated.rewards import Bernoulli, Beta
 from same import assert_same_bits
-from ways import only_the_wheel, watched
+from support.loops import only_timing_wheel, watch_loops
 
 
 @policy
@@ -171,14 +171,14 @@ def test_who_sweeps() -> None:
 def test_who_brings_an_own_choice_is_asked_in_every_round(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     own = [Backwards(confidence=0.05), Hasty(confidence=0.05), Short(confidence=0.05)]
     assert not any(policy.sweeps for policy in own)
-    called = watched(monkeypatch)
+    called = watch_loops(monkeypatch)
     options = {"horizon": 3000, "runs": 5, "checkpoints": 1}
     result = simulate(PROBLEMS[name], own, **options)
-    assert set(called) == {"play_rings"}
+    assert set(called) == {"play_ring"}
     called.clear()
-    only_the_wheel(monkeypatch)
+    only_timing_wheel(monkeypatch)
     assert_same_bits(result, simulate(PROBLEMS[name], own, **options))
-    assert set(called) == {"play"}
+    assert set(called) == {"play_wheel"}
     first = simulate(PROBLEMS[name], own[:1], horizon=6, runs=1, checkpoints=6)
     assert first.curves is not None
     gaps = PROBLEMS[name].gaps

@@ -1,7 +1,7 @@
 """Draws made ahead of time, in batches: the next rewards and delays of each arm.
 
-A draw depends only on the run, the arm and the pull's number, so it may be made before it is needed. A batch is drawn in
-one go, law by law: the processor overlaps its draws, and a costly law does not hold up a round."""
+A draw depends only on the run, the arm and the pull's number, so it may be made before it is needed. A batch is drawn
+in one go, law by law: the processor overlaps its draws, and a costly law does not hold up a round."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ def batch_bits(arms: int, horizon: int, largest: int = LARGEST_BITS) -> int:
 
 
 def allocate(laws: LawTable, arms: int, horizon: int, *, compiles: bool = True) -> tuple[DrawBuffer, Batch]:
-    """A buffer for a run of this length, and arrays that must be kept alive as long. Without ``compiles`` the buffer has
-    its type, but :func:`draw_batch` is not compiled and must not be called."""
+    """A buffer for a run of this length, and arrays that must be kept alive as long. Without ``compiles`` the buffer
+    has its type, but :func:`draw_batch` is not compiled and must not be called."""
     bits = batch_bits(arms, horizon)
     size = 1 << bits
     stored = np.zeros(arms * size), np.zeros(arms * size, np.int32), np.zeros(arms, np.int64)

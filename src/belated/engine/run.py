@@ -1,7 +1,7 @@
 """The protocol, once: the compiled loop that plays a run of one policy, on a CPU and on a GPU.
 
-In round t, feedback (arm, reward) of the rounds s with s + d = t - 1 becomes known; then the policy chooses an arm; then
-the environment draws its reward and its delay d. See :func:`play_run`.
+In round t, feedback (arm, reward) of the rounds s with s + d = t - 1 becomes known; then the policy chooses an arm;
+then the environment draws its reward and its delay d. See :func:`play_run`.
 
 Feedback is on its way in a *channel*: :class:`~belated.engine.ring_buffer.RingBuffer` where all delays are one and the
 same, else :class:`~belated.engine.timing_wheel.TimingWheel`. Rewards and delays come from a *source*, ahead of time in
@@ -313,12 +313,12 @@ def problem_of(run: RunInput, number: Any) -> Any:
 @inline
 def regret(run: RunInput, number: Any, state: State) -> Any:
     """The pseudo-regret so far: gaps times pulls."""
-    problem = problem_of(run, number)
+    gap = run.gap[problem_of(run, number)]
     total = 0.0
     arms = np.uint32(state.arms)  # of the same type as the arm: else both are compared as real numbers
     arm = np.uint32(0)
     while arm < arms:
-        total += run.gap[problem, arm] * state.pulls[arm]
+        total += gap[arm] * state.pulls[arm]
         arm += ONE
     return total
 

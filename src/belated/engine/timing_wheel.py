@@ -8,10 +8,10 @@ is younger than what moved down into it, so the order of the pulls is kept on ev
 pending; feedback moves at most once a level.
 
 A bucket is a linked list of slots that begins with a slot of its own, which carries nothing, so that appending needs no
-branch. The first slots are those of the buckets; then comes the slot of a bucket that is never read, for all that is due
-after the horizon. Then come as many slots as a level has buckets: feedback for the lowest level takes the slot of its
-pull's round, which is free again when the wheel has turned once. The rest are for feedback on higher levels; when it
-has moved down to the lowest level, its slots become free with the next block of rounds."""
+branch. The first slots are those of the buckets; then comes the slot of a bucket that is never read, for all that is
+due after the horizon. Then come as many slots as a level has buckets: feedback for the lowest level takes the slot of
+its pull's round, which is free again when the wheel has turned once. The rest are for feedback on higher levels; when
+it has moved down to the lowest level, its slots become free with the next block of rounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.jit import inline, merged, outlined, select_by_field, select_by_flag
+from belated.kernel.jit import inline, merged, outlined, select_by_field
 from belated.policies._base import interface
 from belated.policies._base.state import State
 
@@ -166,12 +166,14 @@ def _deliver_each(policy: Any, run: Any, state: State, wheel: TimingWheel, now: 
 
 @merged
 def _deliver_or_dummy(policy: Any, run: Any, state: State, wheel: TimingWheel, now: Any) -> None:
-    """The same; where nothing is due, the dummy arm gets feedback, so that no branch depends on it."""
+    """The same; where nothing is due, a policy that accepts it gets dummy feedback, so that no branch depends on it."""
     slot, last = _take(wheel, now - 1)
     while True:
         following = wheel.next[slot]
         arm = wheel.arm[following]
         is_due = slot != last
+        if not is_due and not interface.accepts_dummy_feedback(policy):
+            break
         arm = arm if is_due else np.uint32(state.arms)
         slot = following if is_due else slot
         rank, pulled_at = np.int64(wheel.rank[slot]), np.int64(wheel.pulled_at[slot])
@@ -180,16 +182,14 @@ def _deliver_or_dummy(policy: Any, run: Any, state: State, wheel: TimingWheel, n
             break
 
 
-_deliver = select_by_field(
-    "stop", select_by_flag("accepts_dummy_feedback", _deliver_or_dummy, _deliver_each), _deliver_each
-)
+_deliver = select_by_field("stop", _deliver_or_dummy, _deliver_each)
 """On a GPU a state has no dummy arm."""
 
 
 @inline
 def _take(wheel: TimingWheel, due: Any) -> Any:
-    """(bucket, last slot) of what is due at the end of round ``due``: slots from ``next[bucket]`` to the last. The bucket
-    is empty then."""
+    """(bucket, last slot) of what is due at the end of round ``due``: slots from ``next[bucket]`` to the last. Empties
+    the bucket."""
     bucket = np.uint32(due & ((1 << wheel.bits) - 1))
     last = wheel.last[bucket]
     wheel.last[bucket] = bucket

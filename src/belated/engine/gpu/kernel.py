@@ -1,9 +1,8 @@
-"""The kernel: one thread a run, the CPU's own functions compiled for the device.
+"""The kernel: one thread plays one run, by the loop of :mod:`belated.engine.run` compiled for the device.
 
-The counts and scores of the arms, and the lists of the active ones, lie in shared memory where they fit, side by side
-for the threads of a block. Everything else lies in global memory: what a run works on side by side for the runs, what
-it gives back one run after the other. Multiplications and additions are not fused, so that the bits are those of the
-CPU."""
+The counts and scores of the arms, and the lists of active ones, are in shared memory if they fit, interleaved for the
+threads of a block. All else is in global memory: working memory interleaved for the runs, outputs run by run.
+Multiplications and additions are not fused, so that the bits are those of the CPU."""
 
 from __future__ import annotations
 
@@ -20,31 +19,29 @@ import numpy as np
 from llvmlite import ir
 from numba import float64, int32, uint16
 
-from belated.engine import timing_wheel
-from belated.engine.gpu.layout import THREADS, Kind
-from belated.engine.ring_buffer import Ring
-from belated.engine.ring_loop import play_ring
-from belated.engine.run_io import BAD_ARM, Game, Sink, regret_of
-from belated.engine.wheel_loop import play_wheel
+from belated.engine.draw_now import DrawBitNow, DrawNow, DrawRewardNow
+from belated.engine.gpu.layout import THREADS, KernelVariant
+from belated.engine.ring_buffer import RingBuffer
+from belated.engine.run import BAD_ARM, RunInput, RunOutput, begin_run, clear, end_run, play_run
+from belated.engine.timing_wheel import TimingWheel
 from belated.errors import MissingComponent
 from belated.kernel.cache import cache_in, folder_for
 from belated.kernel.function_table import every, grid
 from belated.kernel.jit import JIT, SIMULATED
 from belated.kernel.law_table import LawTable
-from belated.kernel.rng import run_key
 from belated.policies._base.policy import Policy
-from belated.policies._base.state import REGISTERS, State, reset
+from belated.policies._base.state import REGISTERS, State
 
 INSTALL = "pip install 'belated[cuda]'"
 
 
 cuda: Any = None
-"""numba's CUDA target, once :func:`device` has found it."""
+"""numba's CUDA target, once :func:`device` has loaded it."""
 
 
 @cache
 def device() -> Any:
-    """numba's CUDA target; an error with the install line where it is missing, or there is no device."""
+    """numba's CUDA target. Raises MissingComponent with the install command if it or the device is missing."""
     if SIMULATED and JIT:
         raise MissingComponent("numba's simulator of a GPU needs NUMBA_DISABLE_JIT=1 beside NUMBA_ENABLE_CUDASIM=1.")
     global cuda  # noqa: PLW0603  (the simulator looks for it among the module's names)
@@ -52,10 +49,10 @@ def device() -> Any:
     if not hasattr(np, "row_stack"):  # numba-cuda 0.30 still asks for it
         np.row_stack = np.vstack
     try:
-        found: Any = import_module("numba.cuda")
+        target: Any = import_module("numba.cuda")
     except ImportError as error:
         raise MissingComponent(f"device='cuda' needs numba-cuda: {INSTALL} ({error})") from None
-    if not found.is_available():
+    if not target.is_available():
         raise MissingComponent(
             f"device='cuda' finds no GPU, or no driver for it. Install the parts with {INSTALL}, and see that "
             "nvidia-smi lists a device; or use device='cpu'."
@@ -63,8 +60,8 @@ def device() -> Any:
     if not SIMULATED:
         settings: Any = import_module("numba.cuda.core.config")
         settings.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a few runs are played as well as many
-    cuda = found
-    return found
+    cuda = target
+    return target
 
 
 _compiling = threading.Lock()
@@ -72,8 +69,8 @@ _compiling = threading.Lock()
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """A context in which the compiler does not fuse multiplications with additions, and knows of a place in an array
-    with strides whether it is in shared memory: numba would add the distance to the pointer as a whole number."""
+    """Compile without fusing multiplications and additions, and with pointers into strided arrays that the compiler can
+    tell to be in shared memory: numba would add the offset to the pointer as an integer."""
     if SIMULATED:
         with _compiling:  # one kernel at a time
             yield
@@ -90,7 +87,7 @@ def exactly() -> Iterator[None]:
         start = builder.bitcast(pointer, ir.IntType(8).as_pointer(pointer.type.addrspace))
         return builder.bitcast(builder.gep(start, [distance]), return_type or pointer.type)
 
-    with _compiling:  # both are settings of all threads
+    with _compiling:  # both are global
         plain = nvvm.compile_ir, cgutils.pointer_add
         modules[0].compile_ir, modules[1].pointer_add = compile_ir, pointer_add
         try:
@@ -100,69 +97,57 @@ def exactly() -> Iterator[None]:
 
 
 @cache
-def kernel_for(kind: Kind, policy_class: type[Policy]) -> Any:  # noqa: PLR0915
-    """The kernel of this kind, compiled for a policy's class when it is first launched.
+def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # noqa: PLR0915
+    """The kernel of this variant, compiled for a policy's class when it is first launched.
 
-    It sees the device's memory as one array for each type of number."""
+    Its arguments are the policy, the layout of a launch, and the device's memory as an array of each type of number."""
     device()
-    is_ring, binary, short, shared, scored, listed, bounded = kind
-    side, twice = THREADS, 2 * THREADS
+    uses_ring, binary, short, shared = variant.uses_ring, variant.binary, variant.short, variant.shared
+    listed, bounded, whole = variant.listed, variant.bounded, shared and binary and not short
 
     def play(policy: Any, at: Any, f8: Any, i8: Any, u8: Any, i4: Any, u4: Any) -> None:  # noqa: PLR0915
         run = cuda.grid(1)
         if run >= at.runs:
             return
         arms, runs = at.arms, at.runs
+
+        # the policy's state
         if shared:
-            place = cuda.threadIdx.x
-            reals = cuda.shared.array(0, float64)
-            wholes = cuda.shared.array(0, int32)
-            halves = cuda.shared.array(0, uint16)
-            score = every(reals, place, arms + 2 if scored else arms if bounded else 0, side)
-            place += (arms + 2 if scored else arms if bounded else 0) * side
-            if bounded:
-                floor = every(reals, place, arms, side)
-                place += arms * side
-            else:
-                floor = ()
-            if not binary:
-                total = every(reals, place, arms, side)
-                place += arms * side
-            place = 2 * (place - cuda.threadIdx.x) + cuda.threadIdx.x
-            pulls = every(wholes, place, arms, side)
-            place += arms * side
-            if short:
-                observed = every(halves, 2 * place, arms, twice)
-                total = every(halves, 2 * place + 1, arms, twice)
-                place += arms * side
-            else:
-                observed = every(wholes, place, arms, side)
-                place += arms * side
-                if binary:
-                    total = every(wholes, place, arms, side)
-                    place += arms * side
-            active = every(halves, 2 * place, arms if listed else 0, twice)
-            sweep = every(halves, 2 * place + 1, arms if listed else 0, twice)
-            place += arms * side if listed else 0
-            register = every(wholes, place, REGISTERS, side)
+            reals, wholes, halves = (
+                cuda.shared.array(0, float64),
+                cuda.shared.array(0, int32),
+                cuda.shared.array(0, uint16),
+            )
+            lane, half_lane = cuda.threadIdx.x, 2 * cuda.threadIdx.x
+            stride, half_stride = THREADS, 2 * THREADS
         else:
-            score = every(f8, at.score + run, arms + 2 if scored else arms if bounded else 0, runs)
-            floor = every(f8, at.floor + run, arms, runs) if bounded else ()
-            total = every(f8, at.total + run, arms, runs)
-            pulls = every(i4, at.pulls + run, arms, runs)
-            observed = every(i4, at.observed + run, arms, runs)
-            active = every(u4, at.active + run, arms if listed else 0, runs)
-            sweep = every(u4, at.sweep + run, arms if listed else 0, runs)
-            register = every(i4, at.register + run, REGISTERS, runs)
+            reals, wholes, halves = f8, i4, u4
+            lane = half_lane = run
+            stride = half_stride = runs
+        score = every(reals, at.score + lane, at.scores, stride)
+        floor = every(reals, at.floor + lane, arms, stride) if bounded else ()
+        pulls = every(wholes, at.pulls + lane, arms, stride)
+        if short:
+            observed = every(halves, at.observed + half_lane, arms, half_stride)
+            total = every(halves, at.total + half_lane, arms, half_stride)
+        else:
+            observed = every(wholes, at.observed + lane, arms, stride)
+            if whole:
+                total = every(wholes, at.total + lane, arms, stride)
+            else:
+                total = every(reals, at.total + lane, arms, stride)
+        active = every(halves, at.active + half_lane, arms if listed else 0, half_stride)
+        sweep = every(halves, at.sweep + half_lane, arms if listed else 0, half_stride)
+        register = every(wholes, at.register + lane, REGISTERS, stride)
         winner = every(u4, at.winner + run, at.leaves, runs)
-        gone = every(i4, at.eliminated_at + run * arms, arms, 1)
+        eliminated_at = every(i4, at.eliminated_at + run * arms, arms, 1)
+        memory = grid(f8, at.memory + run * (arms + 1) * at.cells, arms + 1, at.cells)
         key = every(u8, at.key + run, 2, runs)
-        memory = grid(f8, at.own + run * (arms + 1) * at.memory, arms + 1, at.memory)
-        state = State(arms, pulls, observed, total, score, floor, winner, active, sweep, gone, register, memory, key)
-        reset(state)
-        seed = every(u8, at.seed, 4, 1)
-        key[0], key[1] = run_key(seed[2], seed[3], at.first + run)
-        key_a, key_b = run_key(seed[0], seed[1], at.first + run)
+        state = State(
+            arms, pulls, observed, total, score, floor, winner, active, sweep, eliminated_at, register, memory, key
+        )
+
+        # what is played, and what comes back
         laws = LawTable(
             kind=every(i8, at.kind, at.rows, 1),
             x=every(f8, at.x, at.rows, 1),
@@ -173,44 +158,58 @@ def kernel_for(kind: Kind, policy_class: type[Policy]) -> Any:  # noqa: PLR0915
             real=every(f8, at.real, at.reals, 1),
             whole=every(i4, at.whole, at.wholes, 1),
         )
-        problem = (run if at.problems > 1 else 0) * arms
-        gap = every(f8, at.gap + problem, arms, 1)
-        checkpoint = every(i8, at.checkpoint, at.points, 1)
-        rows, stop = at.problems * arms + problem, every(i8, at.stop, 1, 1)
-        game = Game(laws, gap, checkpoint, at.horizon, problem, rows, key_a, key_b, (), 0, stop)
-        sink = Sink(
-            every(f8, at.curve + run * at.points, at.points, 1),
-            every(i4, at.out_observed + run * arms, arms, 1),
-            every(i4, at.lost + run * arms, arms, 1),
+        run_input = RunInput(
+            gap=grid(f8, at.gap, at.problems, arms),
+            fixed_delay=grid(i8, at.fixed_delay, at.problems, arms),
+            checkpoint=every(i8, at.checkpoint, at.points, 1),
+            seed=every(u8, at.seed, 4, 1),
+            horizon=at.horizon,
+            first_run=at.first_run,
+            stop=(),
         )
-        for arm in range(arms):
-            sink.observed[arm] = 0
-            sink.lost[arm] = 0
-        if is_ring:
-            places = (at.delay + 1) * runs
-            rewards = () if binary else every(f8, at.ring_reward, places, 1)
-            ring = Ring(at.delay, every(u4, at.ring, places, 1), rewards, run, runs)
-            ended = play_ring(policy, game, state, ring, sink)
-            for arm in range(arms):
-                sink.observed[arm] = observed[arm]
+        output = RunOutput(
+            curve=grid(f8, at.curve, runs, at.points),
+            final=every(f8, at.final, runs, 1),
+            pulls=grid(i4, at.out_pulls, runs, arms),
+            observed=grid(i4, at.out_observed, runs, arms),
+            lost=grid(i4, at.lost, runs, arms),
+            eliminated_at=grid(i4, at.eliminated_at, runs, arms),
+        )
+
+        # the channel and the source
+        channel: Any
+        source: Any
+        if uses_ring:
+            slots = every(u4, at.ring + run, at.delay + 1, runs)
+            if binary:
+                channel = RingBuffer(np.int32(at.delay), slots, ())
+                source = DrawBitNow(laws)
+            else:
+                rewards = every(f8, at.ring_reward + run, at.delay + 1, runs)
+                channel = RingBuffer(np.int32(at.delay), slots, rewards)
+                source = DrawRewardNow(laws)
         else:
-            slots, buckets = at.slots, at.levels << at.bits
-            flight = timing_wheel.TimingWheel(
+            channel = TimingWheel(
                 at.bits,
                 at.levels,
-                every(i8, at.above + run, 3, runs),
-                every(u4, at.last + run, buckets + 1, runs),
-                every(u4, at.next + run, slots, runs),
-                every(u4, at.arm + run, slots, runs),
-                every(u4, at.rank + run, slots, runs),
-                every(u4, at.pulled_at + run, slots, runs),
-                every(u4, at.due + run, slots, runs),
-                every(f8, at.reward + run, slots, runs),
+                above=every(i8, at.above + run, 3, runs),
+                last=every(u4, at.last + run, (at.levels << at.bits) + 1, runs),
+                next=every(u4, at.next + run, at.slots, runs),
+                arm=every(u4, at.arm + run, at.slots, runs),
+                rank=every(u4, at.rank + run, at.slots, runs),
+                pulled_at=every(u4, at.pulled_at + run, at.slots, runs),
+                due=every(u4, at.due + run, at.slots, runs),
+                reward=every(f8, at.reward + run, at.slots, runs),
             )
-            ended = play_wheel(policy, game, state, flight, sink)
-        f8[at.final + run] = regret_of(game.gap, state) if ended != BAD_ARM else np.nan
-        for arm in range(arms):
-            i4[at.out_pulls + run * arms + arm] = pulls[arm]
+            source = DrawNow(laws, every(i4, at.lost + run * arms, arms, 1))
+
+        begin_run(run_input, state, source, run)
+        clear(channel)
+        status, _, _ = play_run(policy, run_input, output, run, state, channel, source, np.int32(1), np.int64(0))
+        if status == BAD_ARM:
+            output.final[run] = np.nan
+        else:
+            end_run(run_input, output, state, source, run)
 
     if SIMULATED:
         return cuda.jit(play)

@@ -1,4 +1,4 @@
-"""Where the numbers of a launch on a GPU lie: what in shared memory, what in global memory, and where there."""
+"""Memory layout of a launch on a GPU: what is in shared memory, what in global memory, and at which offsets."""
 
 from __future__ import annotations
 
@@ -14,34 +14,38 @@ from belated.policies._base.policy import Policy
 from belated.policies._base.state import REGISTERS
 
 THREADS = 64
-"""Of a block: few, so that shared memory is used up evenly."""
+"""Threads of a block: few, so that shared memory is used up evenly."""
 SHARED_BYTES = 48 * 1024
-"""Shared memory of a block at the most; more would have to be asked for."""
+"""Shared memory of a block that needs no special request."""
 SHORT = 1 << 16
 """Horizons below this are counted in 16 bits."""
 WHEEL_BITS = 8
-"""log2 of the buckets of a level of the wheel, where there are several."""
+"""log2 of the buckets of a level of the timing wheel, where there are several."""
 LINE = 256
-"""Arrays begin at multiples of so many bytes."""
+"""Arrays in global memory begin at multiples of this many bytes."""
+
+Arrays = dict[str, tuple[Any, tuple[int, ...]]]
+"""(type of number, shape) by name."""
 
 
-class Kind(NamedTuple):
-    """What a kernel is compiled for, beside the policy."""
+class KernelVariant(NamedTuple):
+    """What a kernel is compiled for, besides the policy."""
 
-    ring: bool  # whether every arm has one and the same fixed delay
-    binary: bool  # whether every reward is 0 or 1
-    short: bool  # whether answers and their sums are counted in 16 bits
-    shared: bool  # whether counts, scores and lists lie in shared memory
+    uses_ring: bool  # whether all arms share one fixed delay
+    binary: bool  # whether every reward is 0 or 1 (only with a ring buffer)
+    short: bool  # whether feedback and its sums are counted in 16 bits
+    shared: bool  # whether counts, scores and lists are in shared memory
     scored: bool  # index policies
     listed: bool  # elimination policies
-    bounded: bool  # elimination policies that keep the bounds
+    bounded: bool  # elimination policies that keep their bounds
 
 
-class Numbers(NamedTuple):
-    """What a launch plays, and where its arrays begin in the device's memory, counted in their own items."""
+class Layout(NamedTuple):
+    """Sizes of a launch, and where its arrays begin, counted in their items: those of the first thread of a block for
+    arrays in shared memory, else in global memory."""
 
     runs: int
-    first: int
+    first_run: int
     arms: int
     problems: int
     points: int
@@ -49,13 +53,14 @@ class Numbers(NamedTuple):
     delay: int
     bits: int
     levels: int
-    leaves: int
-    memory: int
     slots: int
-    rows: int  # of the laws
+    scores: int
+    leaves: int
+    cells: int  # numbers that the policy keeps for each arm
+    rows: int  # of the table of laws
     reals: int
     wholes: int
-    # laws and problems
+    # inputs
     kind: int
     x: int
     y: int
@@ -65,10 +70,10 @@ class Numbers(NamedTuple):
     real: int
     whole: int
     gap: int
+    fixed_delay: int
     checkpoint: int
     seed: int
-    stop: int
-    # state that is not in shared memory
+    # the state, in shared or global memory
     total: int
     score: int
     floor: int
@@ -77,8 +82,9 @@ class Numbers(NamedTuple):
     register: int
     active: int
     sweep: int
+    # the state, in global memory
     winner: int
-    own: int
+    memory: int
     key: int
     # feedback on its way
     ring: int
@@ -91,7 +97,7 @@ class Numbers(NamedTuple):
     pulled_at: int
     due: int
     reward: int
-    # what is given back
+    # outputs
     curve: int
     final: int
     out_pulls: int
@@ -101,75 +107,78 @@ class Numbers(NamedTuple):
 
 
 class Region(NamedTuple):
-    """Arrays of one launch in the device's memory: where each begins (in bytes), its type and shape."""
+    """The arrays of a launch in global memory: (first byte, type of number, shape) by name."""
 
-    places: dict[str, tuple[int, Any, tuple[int, ...]]]
+    arrays: dict[str, tuple[int, Any, tuple[int, ...]]]
     bytes: int
 
-    def items(self, name: str) -> int:
-        """Where an array begins, counted in its own items."""
-        start, kind, _ = self.places[name]
-        return int(start // np.dtype(kind).itemsize)
+    def start(self, name: str) -> int:
+        """The first byte of an array."""
+        return self.arrays[name][0]
+
+    def offset(self, name: str) -> int:
+        """Where an array begins, counted in its items."""
+        start, dtype, _ = self.arrays[name]
+        return int(start // np.dtype(dtype).itemsize)
 
 
 class Launch(NamedTuple):
     """One policy on the runs of a chunk."""
 
     policy: Policy
-    kind: Kind
-    numbers: Numbers
+    variant: KernelVariant
+    layout: Layout
+    shared_bytes: int  # of a block
     region: Region
-    given: dict[str, npt.NDArray[Any]]  # what is copied there: the first arrays of the region
+    inputs: dict[str, npt.NDArray[Any]]  # what is copied to the device: the first arrays of the region
 
+    @property
+    def input_bytes(self) -> int:
+        """Bytes of the region that are copied to the device."""
+        return self.region.start(list(self.region.arrays)[len(self.inputs)])
 
-def bytes_of_thread(kind: Kind, arms: int) -> int:
-    """How much shared memory a run takes."""
-    counts = 8 if kind.short else 12 if kind.binary else 16
-    each = counts + 8 * kind.scored + 4 * kind.listed + 16 * kind.bounded
-    return arms * each + 16 * kind.scored + 4 * REGISTERS
+    @property
+    def output_start(self) -> int:
+        """The byte of the region from which on it is copied back."""
+        return self.region.start("curve")
 
 
 def plan_launch(policy: Policy, chunk: Chunk, plan: Plan) -> Launch:
-    """What a launch needs, and where it lies."""
-    laws, longest, gaps = chunk.board
-    (problems, arms), runs, points, horizon = gaps.shape, chunk.runs, plan.checkpoints.size, plan.horizon
+    """What a launch needs, and where it is in memory."""
+    problem, runs, points, horizon = chunk.problem, chunk.runs, plan.checkpoints.size, plan.horizon
+    problems, arms = problem.gaps.shape
     shape = policy.shape()
-    delay = chunk.board.common_delay(horizon)
-    ring = delay >= 0
-    binary = chunk.board.binary
-    # A policy from outside may subtract counts, or have bounds that are not brought up to date as the form's are.
+    delay = problem.common_delay(horizon)
+    uses_ring = delay >= 0
+    # A user's policy may subtract counts, or have bounds that are not kept up to date as those of the package are.
     trusted = bool(getattr(policy, "is_trusted", False))
-    short = binary and ring and horizon < SHORT and trusted
-    kind = Kind(ring, binary and ring, short, True, shape.scored, shape.eliminates, shape.bounded and trusted)
-    if bytes_of_thread(kind, arms) * THREADS > SHARED_BYTES:
-        kind = kind._replace(shared=False, short=False)
-    bits, levels = (3, 1) if ring else _wheel(longest, horizon)
-    buckets = 0 if ring else levels << bits
-    slots = 0 if ring else buckets + 1 + (1 << bits) + (horizon + (1 << bits) if levels > 1 else 0)
+    binary = problem.binary and uses_ring
+    short = binary and horizon < SHORT and trusted
+    bounded = shape.bounded and trusted
+    variant = KernelVariant(uses_ring, binary, short, True, shape.scored, shape.eliminates, bounded)
+    shared_offsets, shared_bytes = _shared_layout(variant, arms)
+    if shared_bytes > SHARED_BYTES:
+        variant = variant._replace(shared=False, short=False)
+        shared_offsets, shared_bytes = {}, 0
+    bits, levels = (3, 1) if uses_ring else _wheel(problem.longest, horizon)
+    buckets = 0 if uses_ring else levels << bits
+    slots = 0 if uses_ring else buckets + 1 + (1 << bits) + (horizon + (1 << bits) if levels > 1 else 0)
     leaves = 1 << (arms - 1).bit_length() if shape.scored and arms >= shape.tree_from else 0
-    here = 0 if kind.shared else runs
-    given: dict[str, npt.NDArray[Any]] = {
-        **laws._asdict(),
-        "gap": gaps,
+    inputs: dict[str, npt.NDArray[Any]] = {
+        **problem.laws._asdict(),
+        "gap": problem.gaps,
+        "fixed_delay": problem.fixed_delays,
         "checkpoint": plan.checkpoints,
         "seed": seed_words(plan.seed),
-        "stop": np.zeros(1, np.int64),
     }
-    wanted: dict[str, tuple[Any, tuple[int, ...]]] = {
-        **{name: (array.dtype.type, array.shape) for name, array in given.items()},
-        "total": (np.float64, (arms, here)),
-        "score": (np.float64, ((arms + 2) * (shape.scored or kind.bounded), here)),
-        "floor": (np.float64, (arms * kind.bounded, here)),
-        "pulls": (np.int32, (arms, here)),
-        "observed": (np.int32, (arms, here)),
-        "register": (np.int32, (REGISTERS, here)),
-        "active": (np.uint32, (arms * shape.eliminates, here)),
-        "sweep": (np.uint32, (arms * shape.eliminates, here)),
+    arrays: Arrays = {
+        **{name: (array.dtype.type, array.shape) for name, array in inputs.items()},
+        **({} if variant.shared else _global_state(variant, arms, runs)),
         "winner": (np.uint32, (leaves, runs)),
-        "own": (np.float64, (runs, (arms + 1) * shape.memory)),
+        "memory": (np.float64, (runs, (arms + 1) * shape.memory)),
         "key": (np.uint64, (2, runs)),
-        "ring": (np.uint32, (delay + 1 if ring else 0, runs)),
-        "ring_reward": (np.float64, (delay + 1 if ring and not binary else 0, runs)),
+        "ring": (np.uint32, (delay + 1 if uses_ring else 0, runs)),
+        "ring_reward": (np.float64, (delay + 1 if uses_ring and not binary else 0, runs)),
         "above": (np.int64, (3, runs)),
         "last": (np.uint32, (buckets + 1, runs)),
         **dict.fromkeys(("next", "arm", "rank", "pulled_at"), (np.uint32, (slots, runs))),
@@ -179,39 +188,90 @@ def plan_launch(policy: Policy, chunk: Chunk, plan: Plan) -> Launch:
         "final": (np.float64, (runs,)),
         **dict.fromkeys(("out_pulls", "out_observed", "lost", "eliminated_at"), (np.int32, (runs, arms))),
     }
-    region = _laid_out(wanted)
-    sizes = {
-        "runs": runs,
-        "first": chunk.first,
-        "arms": arms,
-        "problems": problems,
-        "points": points,
-        "horizon": horizon,
-        "delay": delay,
-        "bits": bits,
-        "levels": levels,
-        "leaves": leaves,
-        "memory": shape.memory,
-        "slots": slots,
-        "rows": laws.kind.size,
-        "reals": laws.real.size,
-        "wholes": laws.whole.size,
+    region = _global_layout(arrays)
+    layout = Layout(
+        runs=runs,
+        first_run=chunk.first,
+        arms=arms,
+        problems=problems,
+        points=points,
+        horizon=horizon,
+        delay=delay,
+        bits=bits,
+        levels=levels,
+        slots=slots,
+        scores=_scores(variant, arms),
+        leaves=leaves,
+        cells=shape.memory,
+        rows=problem.laws.kind.size,
+        reals=problem.laws.real.size,
+        wholes=problem.laws.whole.size,
+        **shared_offsets,
+        **{name: region.offset(name) for name in arrays},
+    )
+    return Launch(policy, variant, layout, shared_bytes, region, inputs)
+
+
+def _scores(variant: KernelVariant, arms: int) -> int:
+    """How many scores a state has: indices with the dummy arm's and the bar, or upper bounds."""
+    return arms + 2 if variant.scored else arms if variant.bounded else 0
+
+
+def _shared_layout(variant: KernelVariant, arms: int) -> tuple[dict[str, int], int]:
+    """(offsets of the state's arrays in shared memory, bytes of a block). The numbers of a block's threads are
+    interleaved: those of one arm are side by side. Pairs of 16-bit numbers of a thread share 32 bits."""
+    offsets: dict[str, int] = {}
+    start = 0  # in 32-bit words
+
+    def place(words: int, count: int, *names: str) -> None:
+        nonlocal start
+        for number, name in enumerate(names):
+            offsets[name] = len(names) * start // words + number
+        start += words * count * THREADS
+
+    lists = arms if variant.listed else 0
+    place(2, _scores(variant, arms), "score")
+    place(2, arms if variant.bounded else 0, "floor")
+    if not variant.binary:
+        place(2, arms, "total")
+    place(1, arms, "pulls")
+    if variant.short:
+        place(1, arms, "observed", "total")
+    else:
+        place(1, arms, "observed")
+        if variant.binary:
+            place(1, arms, "total")
+    place(1, lists, "active", "sweep")
+    place(1, REGISTERS, "register")
+    return offsets, 4 * start
+
+
+def _global_state(variant: KernelVariant, arms: int, runs: int) -> Arrays:
+    """The state's arrays that would be in shared memory if they fitted."""
+    lists = arms if variant.listed else 0
+    return {
+        "total": (np.float64, (arms, runs)),
+        "score": (np.float64, (_scores(variant, arms), runs)),
+        "floor": (np.float64, (arms if variant.bounded else 0, runs)),
+        "pulls": (np.int32, (arms, runs)),
+        "observed": (np.int32, (arms, runs)),
+        "register": (np.int32, (REGISTERS, runs)),
+        "active": (np.uint32, (lists, runs)),
+        "sweep": (np.uint32, (lists, runs)),
     }
-    numbers = Numbers(**sizes, **{name: region.items(name) for name in wanted})
-    return Launch(policy, kind, numbers, region, given)
 
 
-def _laid_out(wanted: dict[str, tuple[Any, tuple[int, ...]]]) -> Region:
-    places = {}
+def _global_layout(arrays: Arrays) -> Region:
+    placed = {}
     start = 0
-    for name, (kind, shape) in wanted.items():
-        places[name] = start, kind, shape
-        size = math.prod(shape) * np.dtype(kind).itemsize
+    for name, (dtype, shape) in arrays.items():
+        placed[name] = start, dtype, shape
+        size = math.prod(shape) * np.dtype(dtype).itemsize
         start += -(-size // LINE) * LINE
-    return Region(places, start)
+    return Region(placed, start)
 
 
 def _wheel(longest: int, horizon: int) -> tuple[int, int]:
-    """(bits, levels) of the wheel."""
+    """(bits, levels) of the timing wheel."""
     bits = max(min(longest, horizon).bit_length(), 3)
     return (bits, 1) if bits <= WHEEL_BITS + 2 else (WHEEL_BITS, -(-horizon.bit_length() // WHEEL_BITS))

@@ -1,4 +1,4 @@
-"""Memory of a device, lent to launches one after the other: no more than there is, and none of it thrown away."""
+"""A pool of device memory: lent to launches one after the other, within a limit, and reused."""
 
 from __future__ import annotations
 
@@ -14,75 +14,80 @@ from belated.engine.gpu.kernel import device
 from belated.errors import InvalidParameter
 
 SHARE = 0.8
-"""Of the memory that is free at first, how much is lent."""
+"""Share of the memory that is free at first that may be lent."""
 SMALLEST = 1 << 22
-"""Memory is taken in sizes that are powers of two from this on, so that it can be used again."""
+"""Buffers have sizes that are powers of two, from this on, so that they can be reused."""
 VIEWS = (np.float64, np.int64, np.uint64, np.int32, np.uint32)
-"""The types of number that the kernel sees the memory as, in the order of its arguments."""
+"""The types of number as which the kernel sees the memory, in the order of its arguments."""
 
 
 class Buffer(NamedTuple):
-    """Memory for one launch, with a stream of its own."""
+    """Memory for one launch, with its own stream."""
 
     stream: Any
-    bytes: Any  # the device's memory
+    bytes: Any  # of the device
     views: tuple[Any, ...]  # the same as each type of number
-    back: npt.NDArray[np.uint8]  # the host's memory that results are copied to
+    host: npt.NDArray[np.uint8]  # page-locked memory of the host, for copies
 
 
 class BufferPool:
-    """All that is lent, and all that is there to be lent again."""
+    """The buffers that are lent, and those that can be lent again."""
 
     def __init__(self) -> None:
         self._changed = Condition()
         self._spare: list[Buffer] = []
         self._lent = 0
-        self._all = 0
+        self._capacity = 0
 
     @property
-    def all(self) -> int:
-        """How many bytes may be lent at a time."""
-        if self._all == 0:
+    def capacity(self) -> int:
+        """Bytes of the device that may be lent at a time."""
+        if self._capacity == 0:
             free, _ = device().current_context().get_memory_info()
-            self._all = int(min(free, 1 << 62) * SHARE)
-        return self._all
+            self._capacity = int(min(free, 1 << 62) * SHARE)
+        return self._capacity
 
     @contextmanager
-    def lent(self, wanted: Sequence[tuple[int, int]]) -> Iterator[list[Buffer]]:
-        """Rooms of so many bytes of the device and of the host, all of them at once; waits until there is enough."""
-        sizes = [(_rounded(size), _rounded(back)) for size, back in wanted]
+    def borrow(self, sizes: Sequence[tuple[int, int]]) -> Iterator[list[Buffer]]:
+        """Buffers of at least (bytes of the device, bytes of the host), all of them at once; waits until there is
+        enough memory."""
+        sizes = [(_rounded(size), _rounded(host_size)) for size, host_size in sizes]
         total = sum(size for size, _ in sizes)
         with self._changed:
-            self._changed.wait_for(lambda: self._lent == 0 or self._lent + total <= self.all)
+            self._changed.wait_for(lambda: self._lent == 0 or self._lent + total <= self.capacity)
             self._lent += total
-        rooms: list[Buffer] = []
+        buffers: list[Buffer] = []
         try:
-            for size, back in sizes:
-                rooms.append(self._taken(size, back))
-            yield rooms
+            for size, host_size in sizes:
+                buffers.append(self._take(size, host_size))
+            yield buffers
         finally:
-            for room in rooms:
-                room.stream.synchronize()
+            for buffer in buffers:
+                buffer.stream.synchronize()
             with self._changed:
-                self._spare += rooms
+                self._spare += buffers
                 self._lent -= total
                 self._changed.notify_all()
 
-    def _taken(self, size: int, back: int) -> Buffer:
-        """The smallest room that is there, or a new one."""
+    def _take(self, size: int, host_size: int) -> Buffer:
+        """The smallest spare buffer that is large enough and not far too large, or a new one."""
         with self._changed:
-            fitting = [room for room in self._spare if size <= room.bytes.size <= 4 * size and room.back.size >= back]
+            fitting = [
+                buffer
+                for buffer in self._spare
+                if size <= buffer.bytes.size <= 4 * size and buffer.host.size >= host_size
+            ]
             if fitting:
-                found = min(fitting, key=lambda room: int(room.bytes.size))
-                self._spare = [room for room in self._spare if room is not found]
-                return found
-        for spared in (True, False):
+                smallest = min(fitting, key=lambda buffer: int(buffer.bytes.size))
+                self._spare = [buffer for buffer in self._spare if buffer is not smallest]
+                return smallest
+        for can_free in (True, False):
             try:
-                return _made(size, back)
-            except Exception as error:  # numba's has no class of its own
+                return _allocate(size, host_size)
+            except Exception as error:  # numba raises no class of its own for this
                 if "MEMORY" not in str(error).upper():
                     raise
-                if not spared:
+                if not can_free:
                     raise InvalidParameter(
                         f"the device has no {size / 1e9:.2f} GB of memory left; see who else uses it, or use "
                         "device='cpu'."
@@ -92,15 +97,16 @@ class BufferPool:
         raise AssertionError
 
 
-def _made(size: int, back: int) -> Buffer:
+def _allocate(size: int, host_size: int) -> Buffer:
     cuda = device()
-    whole = cuda.device_array(size, np.uint8)
-    return Buffer(cuda.stream(), whole, tuple(whole.view(kind) for kind in VIEWS), cuda.pinned_array(back, np.uint8))
+    memory = cuda.device_array(size, np.uint8)
+    views = tuple(memory.view(dtype) for dtype in VIEWS)
+    return Buffer(cuda.stream(), memory, views, cuda.pinned_array(host_size, np.uint8))
 
 
 def _rounded(number: int) -> int:
     return 1 << max(number - 1, SMALLEST - 1).bit_length()
 
 
-ROOMS = BufferPool()
+BUFFERS = BufferPool()
 """Those of the one device that is used."""

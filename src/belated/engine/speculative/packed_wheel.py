@@ -3,7 +3,7 @@
 Feedback is one byte: an arm and its reward. A bucket, one for each due round of the near future, holds up to eight of
 them, the youngest in the lowest byte. So feedback is sent by one shift and unsent by another, and the feedback of
 several rounds is unpacked into one list without a branch that the processor could mispredict. The rare ninth feedback
-of a round waits in an overflow list. The order within a round is not kept: sums of integers are the same in any order."""
+of a round waits in an overflow list. The order within a round is not kept: sums of integers do not depend on it."""
 
 from __future__ import annotations
 
@@ -74,8 +74,14 @@ def clear(wheel: PackedWheel) -> None:
 
 @inline
 def pack(arm: Any, reward: Any, delay: Any, longest: Any) -> Any:
-    """Feedback and its delay in one number; where the delay is above ``longest``, no feedback and this delay."""
-    feedback = _PRESENT | np.uint32(arm << _ONE) | np.uint32(reward)
+    """Feedback and its delay in one number; see :func:`with_delay`."""
+    return with_delay(_PRESENT | np.uint32(arm << _ONE) | np.uint32(reward), delay, longest)
+
+
+@inline
+def with_delay(feedback: Any, delay: Any, longest: Any) -> Any:
+    """A byte of feedback and its delay in one number; where the delay is above ``longest``, no feedback and this
+    delay."""
     delay = np.uint32(delay)
     return np.uint32((delay << _DELAY) | feedback) if delay <= longest else np.uint32(longest << _DELAY)
 

@@ -52,8 +52,8 @@ _COUNT, _SUM = np.uint64(32), np.uint64(2**32 - 1)
 def play_speculatively(
     policy: Any, run: RunInput, output: RunOutput, state: State, channel: PackedWheel, source: DrawBuffer, position: Any
 ) -> Any:
-    """:func:`~belated.engine.run.play_wheel` for such policies. NO_ROOM: too much feedback of one round; then the run at
-    ``position`` has to be played in a timing wheel."""
+    """:func:`~belated.engine.run.play_wheel` for such policies. NO_ROOM: too much feedback of one round; then the run
+    at ``position`` has to be played with a timing wheel."""
     while position[0] < output.final.shape[0]:
         number = position[0]
         begin_run(run, state, source, number)

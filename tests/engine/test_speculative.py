@@ -1,4 +1,4 @@
-"""Rounds played at once: a policy that stays with its choice has the bits of the wheel and of the plain simulator."""
+"""Speculative execution has the bits of the timing wheel and of the plain simulator."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from hypothesis import strategies as st
 
 from belated import Problem, simulate
 from belated.delays import ByReward, Fixed, Geometric, LogNormal, Mixture, Never, PacketLoss, Pareto, Poisson, Uniform
-from belated.engine import feedback_boxes
-from belated.engine.packed_feedback import with_delay
-from belated.engine.speculative import LONGEST
+from belated.engine.speculative import packed_wheel
+from belated.engine.speculative.play import LONGEST
 from belated.kernel.packed_bytes import length, write
 from belated.policies import POLICIES, UCB, Arm, policy
 from belated.rewards import Bernoulli, Beta
 from same import assert_same_bits
 from strategies import delays_for, examples
 from support.laws import DELAY_CASES
+from support.loops import only_timing_wheel, watch_loops
 from support.parity import assert_agree
-from ways import only_the_wheel, watched
 
 POLICY = [UCB(confidence=0.3), UCB(confidence=1.0), UCB()]
 
@@ -36,20 +35,20 @@ def bernoulli(arms: int) -> list[Any]:
 def assert_as_in_the_wheel(setting: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[str]:
     """The result is that of the wheel, to the bit; how it was played before."""
     options = {"horizon": 3000, "runs": 5, "seed": 4, "checkpoints": 7, **options}
-    called = watched(monkeypatch)
+    called = watch_loops(monkeypatch)
     result = simulate(setting, POLICY, **options)
-    ways = list(called)
-    only_the_wheel(monkeypatch)
+    loops = list(called)
+    only_timing_wheel(monkeypatch)
     assert_same_bits(result, simulate(setting, POLICY, **options))
-    assert called[len(ways) :] == ["play"] * (len(called) - len(ways))
-    return ways
+    assert called[len(loops) :] == ["play_wheel"] * (len(called) - len(loops))
+    return loops
 
 
 @pytest.mark.parametrize("case", DELAY_CASES, ids=lambda case: repr(case.law)[:60])
 @pytest.mark.parametrize("arms", [5, 64])
 def test_every_delay_law(case: Any, arms: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(bernoulli(arms), [case.law] * (arms - 1) + [Uniform(0, 3)])
-    assert set(assert_as_in_the_wheel(problem, monkeypatch)) == {"play_stretches"}
+    assert set(assert_as_in_the_wheel(problem, monkeypatch)) == {"play_speculatively"}
 
 
 LATE_SUCCESSES = ByReward({0.0: Fixed(0), 1.0: Geometric(40)})
@@ -63,7 +62,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "checkpoints before the horizon": (Problem(bernoulli(4), Pareto(1)), {"checkpoints": [1, 2, 63, 64, 150]}),
     "delays around the horizon": (Problem(bernoulli(4), Uniform(190, 210)), {"horizon": 200}),
     "delays of a power of two": (Problem(bernoulli(4), Mixture([(1, Fixed(64)), (1, Fixed(0))])), {}),
-    "delays of that, less what a stretch takes": (Problem(bernoulli(4), Uniform(45, 48)), {}),
+    "delays of that, less the rounds played at once": (Problem(bernoulli(4), Uniform(45, 48)), {}),
     "never, beside the longest delay that a wheel has": (
         Problem(bernoulli(4), Mixture([(1, Fixed(47)), (1, Never())])),
         {},
@@ -78,7 +77,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_all_kinds_of_games(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     setting, options = CASES[name]
-    assert set(assert_as_in_the_wheel(setting, monkeypatch, **options)) == {"play_stretches"}
+    assert set(assert_as_in_the_wheel(setting, monkeypatch, **options)) == {"play_speculatively"}
 
 
 @examples(60)
@@ -94,20 +93,20 @@ def test_as_the_plain_simulator(means: list[float], data: st.DataObject, horizon
     assert_agree(problem, [UCB(confidence=0.5)], horizon=horizon, seed=seed, checkpoints=7)
 
 
-def test_what_no_stretch_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More arms than fit into a byte, other rewards than 0 and 1, delays longer than the largest wheel of boxes."""
-    called = watched(monkeypatch)
+def test_what_is_not_played_speculatively(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More arms than fit into a byte, other rewards than 0 and 1, delays longer than the largest packed wheel."""
+    called = watch_loops(monkeypatch)
     for problem, horizon in (
         (Problem(bernoulli(65), Pareto(1)), 200),
         (Problem([Beta(2, 3), Bernoulli(0.5)], Pareto(1)), 200),
         (Problem(bernoulli(2), Uniform(0, 1 << 16)), 1 << 17),
     ):
         simulate(problem, [UCB()], horizon=horizon, runs=1)
-    assert set(called) == {"play"}
+    assert set(called) == {"play_wheel"}
 
 
 def test_who_stays() -> None:
-    """Of an index that depends on pulls, or on how old answers are, the choice changes without an answer."""
+    """With an index that depends on pulls, or on how old feedback is, the choice changes without feedback."""
     assert {name for name, policy in POLICIES.items() if policy.changes_on_feedback_only} == {"UCB"}
 
 
@@ -129,104 +128,104 @@ def test_a_users_upper_bound_is_the_index(delays: Any) -> None:
     assert np.array_equal(pulls[0], pulls[1])
 
 
-# ---- more answers in a round than a box holds ----
+# ---- more feedback in a round than a bucket holds ----
 
 
 CROWDED = Problem(bernoulli(64), [Fixed(100 - arm) for arm in range(64)])
-"""The answers of the first 64 rounds all come at the end of round 101."""
+"""The feedback of the first 64 rounds is all due at the end of round 101."""
 
 
 @pytest.mark.parametrize("first", [99, 100, 101, 102])
-def test_answers_that_find_their_box_full(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are told in the first round of a stretch, or in the last, or in another."""
-    assert set(assert_as_in_the_wheel(CROWDED, monkeypatch, checkpoints=[first, 3000])) == {"play_stretches"}
+def test_feedback_that_finds_its_bucket_full(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the first of the rounds played at once, in the last, or in another."""
+    assert set(assert_as_in_the_wheel(CROWDED, monkeypatch, checkpoints=[first, 3000])) == {"play_speculatively"}
 
 
-def test_where_too_many_answers_come_at_once_the_wheel_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feedback_boxes, "BESIDE", 55)  # the box takes eight
-    assert assert_as_in_the_wheel(CROWDED, monkeypatch, workers=1)[:2] == ["play_stretches", "play"]
+def test_where_too_much_is_due_at_once_the_timing_wheel_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_wheel, "OVERFLOW", 55)  # the bucket takes eight
+    assert assert_as_in_the_wheel(CROWDED, monkeypatch, workers=1)[:2] == ["play_speculatively", "play_wheel"]
 
 
 @numba.njit  # type: ignore[untyped-decorator]
-def _carry(boxes: Any, delays: Any, rounds: Any, stays: Any, told: Any, due: Any) -> Any:
-    """Play stretches of so many rounds, of which so many stay; the answers in the order in which they are told, each
-    with the round at whose end that is. An answer is the number of its round, modulo 127, and 1."""
+def _carry(wheel: Any, delays: Any, rounds: Any, stays: Any, known: Any, due: Any) -> Any:
+    """Play ``rounds[i]`` rounds at once, of which ``stays[i]`` stay; fills in the feedback in the order of delivery and
+    the rounds at whose end it is delivered. Feedback is the number of its round, modulo 127, plus 1."""
     now = 1
     count = 0
-    for stretch in range(rounds.shape[0]):
+    for span in range(rounds.shape[0]):
         first = np.uint32(now)
-        for step in range(rounds[stretch]):
-            ready = with_delay(np.uint32(1 + (now + step) % 127), delays[now + step], boxes.longest)
-            boxes.ready[step] = ready
-            if not feedback_boxes.put(boxes, np.uint32(first + np.uint32(step)), ready):
+        for step in range(rounds[span]):
+            packed = packed_wheel.with_delay(np.uint32(1 + (now + step) % 127), delays[now + step], wheel.longest)
+            wheel.packed[step] = packed
+            if not packed_wheel.send(wheel, np.uint32(first + np.uint32(step)), packed):
                 return -1
-        size = np.uint32(rounds[stretch])
-        end = feedback_boxes.lay_out(boxes, first, size)
-        kept = np.uint32(stays[stretch])
-        place = 0
-        while place < end:
-            after, until = feedback_boxes.until_round_of(boxes, first, place)
+        size = np.uint32(rounds[span])
+        end = packed_wheel.list_known(wheel, first, size)
+        kept = np.uint32(stays[span])
+        entry = 0
+        while entry < end:
+            after, until = packed_wheel.round_end(wheel, first, entry)
             if after > kept:
                 break
-            for number in range(place, until):
-                told[count] = boxes.told[number]
+            for number in range(entry, until):
+                known[count] = wheel.known[number]
                 due[count] = now + np.int64(after) - 1
                 count += 1
-            place = until
+            entry = until
         step = size
         while step > kept:
             step -= np.uint32(1)
-            feedback_boxes.take_back(boxes, np.uint32(first + step), boxes.ready[step])
-        feedback_boxes.forget(boxes, first, kept)
+            packed_wheel.unsend(wheel, np.uint32(first + step), wheel.packed[step])
+        packed_wheel.drop(wheel, first, kept)
         now += np.int64(kept)
     return count
 
 
 @numba.njit  # type: ignore[untyped-decorator]
-def _cleared(boxes: Any) -> None:
-    feedback_boxes.clear(boxes)
+def _cleared(wheel: Any) -> None:
+    packed_wheel.clear(wheel)
 
 
 @st.composite
 def _carried(draw: Any) -> tuple[npt.NDArray[np.int64], list[int], list[int]]:
-    """(delays of all rounds, lengths of stretches, how many of their rounds stay): now and then all are due together,
+    """(delays of all rounds, rounds played at once, how many of these stay): now and then all are due together,
     or come never."""
     rounds = draw(st.lists(st.integers(1, LONGEST), min_size=1, max_size=30))
     stays = [draw(st.integers(1, size)) for size in rounds]
     last = sum(stays) + LONGEST
-    found = np.array([draw(st.sampled_from([0, 0, 1, 2, 5, 40, 47, 48, 1000])) for _ in range(last + 1)])
+    delays = np.array([draw(st.sampled_from([0, 0, 1, 2, 5, 40, 47, 48, 1000])) for _ in range(last + 1)])
     together = draw(st.integers(0, 40))
     for number in range(together, min(together + draw(st.integers(0, 40)), last + 1)):
-        found[number] = max(together + 47 - number, 0)
-    return found, rounds, stays
+        delays[number] = max(together + 47 - number, 0)
+    return delays, rounds, stays
 
 
 @examples(150)
 @given(_carried())
-def test_boxes_carry_every_answer_to_its_round(carried: Any) -> None:
-    found, rounds, stays = carried
-    boxes = feedback_boxes.allocate(47, 1 << 20, LONGEST, LONGEST)
-    _cleared(boxes)
-    told, due = np.zeros(2000, np.int64), np.zeros(2000, np.int64)
-    count = _carry(boxes, found, np.array(rounds), np.array(stays), told, due)
+def test_a_packed_wheel_carries_feedback_to_its_round(carried: Any) -> None:
+    delays, rounds, stays = carried
+    wheel = packed_wheel.allocate(47, 1 << 20, LONGEST, LONGEST, np.zeros(packed_wheel.MAX_ARMS, np.uint64))
+    _cleared(wheel)
+    known, due = np.zeros(2000, np.int64), np.zeros(2000, np.int64)
+    count = _carry(wheel, delays, np.array(rounds), np.array(stays), known, due)
     last = sum(stays)
     expected = sorted(
-        (number + int(found[number]), 1 + number % 127)
+        (number + int(delays[number]), 1 + number % 127)
         for number in range(1, last + 1)
-        if found[number] <= int(boxes.longest) and number + found[number] <= last
+        if delays[number] <= int(wheel.longest) and number + delays[number] <= last
     )
-    assert sorted(zip(due[:count].tolist(), told[:count].tolist(), strict=True)) == expected
+    assert sorted(zip(due[:count].tolist(), known[:count].tolist(), strict=True)) == expected
 
 
 @numba.njit  # type: ignore[untyped-decorator]
-def _written(array: Any, place: Any, word: Any) -> Any:
-    write(array, place, word)
+def _written(array: Any, start: Any, word: Any) -> Any:
+    write(array, start, word)
     return length(word)
 
 
 @given(st.lists(st.integers(1, 255), max_size=8), st.integers(0, 8))
-def test_words_are_short_lists(values: list[int], place: int) -> None:
+def test_words_are_short_lists(values: list[int], start: int) -> None:
     word = np.uint64(int.from_bytes(bytes(values), "little"))
     array = np.full(16, 7, np.uint8)
-    assert _written(array, place, word) == len(values)
-    assert array.tolist() == [7] * place + (values + [0] * 8)[:8] + [7] * (8 - place)
+    assert _written(array, start, word) == len(values)
+    assert array.tolist() == [7] * start + (values + [0] * 8)[:8] + [7] * (8 - start)

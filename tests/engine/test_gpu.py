@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from simulated_gpu import CASES, FIELDS, play
 
 from belated.simulation import result_builder
-from simulated_gpu import CASES, FIELDS, play
 
 HERE = Path(__file__).resolve().parent
 SIMULATED = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
@@ -62,7 +62,7 @@ import numpy as np
 from belated import Problem, simulate
 from belated.delays import Fixed, Geometric
 from belated.errors import InvalidParameter
-from belated.forms.base import Policy, policy
+from belated.policies._base.policy import policy
 from belated.rewards import Bernoulli
 from belated.policies import UCB
 
@@ -84,7 +84,7 @@ for delay in (Fixed(1), Geometric(2.0)):
 
 
 def test_without_a_device_it_says_what_to_install() -> None:
-    code = "from belated.simulate import check_device; check_device('cuda')"
+    code = "from belated.simulation.simulate import check_device; check_device('cuda')"
     done = run("-c", code, CUDA_VISIBLE_DEVICES="", NUMBA_ENABLE_CUDASIM="0")
     assert done.returncode != 0
     assert "pip install 'belated[cuda]'" in done.stderr

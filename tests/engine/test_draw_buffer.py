@@ -27,6 +27,7 @@ from belated.delays import Uniform as UniformDelay
 from belated.engine import draw_buffer
 from belated.engine.encode import ROUNDS_OF_A_LOOKUP, encode_laws
 from belated.engine.environment import Environment
+from belated.engine.run import count_lost
 from belated.errors import InvalidParameter
 from belated.kernel.jit import entry, ignore_overflow
 from belated.kernel.law_table import NEVER
@@ -37,13 +38,13 @@ HORIZON = 1000
 
 
 @entry
-def _draw(stock: Any, arms: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    draw_buffer.draw_batch(stock.source, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, arm, rank)
+def _draw(buffer: Any, arms: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+    draw_buffer.draw_batch(buffer.batch, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, arm, rank)
 
 
 @entry
-def _lost(stock: Any, arm: Any, pulls: Any) -> Any:
-    return draw_buffer.lost(stock, np.uint32(arm), pulls)
+def _lost(buffer: Any, arm: Any, pulls: Any) -> Any:
+    return count_lost(buffer, np.uint32(arm), pulls)
 
 
 def assert_same(problem: Problem, count: int, *, horizon: int = HORIZON, seed: int = 1) -> None:
@@ -52,25 +53,27 @@ def assert_same(problem: Problem, count: int, *, horizon: int = HORIZON, seed: i
     after = horizon + 1
     draws = Environment(problem, horizon=horizon, seed=seed, run=5)
     laws, _ = encode_laws([problem], horizon, runs=ROUNDS_OF_A_LOOKUP)
-    stock, source = draw_buffer.allocate(laws, problem.arms, draw_buffer.WASTE * problem.arms << draw_buffer.LARGEST)
-    size = 1 << stock.bits
-    assert source.scratch.u.size == size  # it is alive as long as the stock is used
-    assert size == 1 << draw_buffer.LARGEST
+    buffer, batch = draw_buffer.allocate(
+        laws, problem.arms, draw_buffer.WASTE * problem.arms << draw_buffer.LARGEST_BITS
+    )
+    size = 1 << buffer.bits
+    assert batch.scratch.u.size == size  # it is alive as long as the buffer is used
+    assert size == 1 << draw_buffer.LARGEST_BITS
     for arm in range(problem.arms):
         never = 0
         for rank in range(0, count, size):
             with ignore_overflow():
-                _draw(stock, problem.arms, *draws._key, arm, rank)
+                _draw(buffer, problem.arms, *draws._key, arm, rank)
             here = slice(arm * size, (arm + 1) * size)
-            delays = [delay if delay == NEVER else min(delay, after) for delay in stock.delay[here].tolist()]
+            delays = [delay if delay == NEVER else min(delay, after) for delay in buffer.delay[here].tolist()]
             single = [draws.pull(arm, rank + place) for place in range(size)]
             assert delays == [NEVER if delay is None else min(delay, after) for _, delay in single]
-            assert stock.reward[here].tolist() == [reward for reward, _ in single]
+            assert buffer.reward[here].tolist() == [reward for reward, _ in single]
             never += sum(delay is None for _, delay in single)
-            assert stock.never[arm] == never
+            assert buffer.lost[arm] == never
             part = [delay is None for _, delay in single]
             for used in (1, size // 2, size):
-                assert _lost(stock, arm, rank + used) == never - sum(part[used:])
+                assert _lost(buffer, arm, rank + used) == never - sum(part[used:])
 
 
 THIN = 2.0**-14
@@ -100,13 +103,13 @@ def test_laws_that_lead_to_others(law: DelayLaw) -> None:
 def test_what_fills_up_a_vector_was_written_for_this_part() -> None:
     """Else it may be what another part made of it, and no place in a table."""
     laws, _ = encode_laws([Problem([Bernoulli(0.5)], LAWS["two smooth parts"])], HORIZON, runs=ROUNDS_OF_A_LOOKUP)
-    stock, source = draw_buffer.allocate(laws, 1, draw_buffer.WASTE << draw_buffer.LARGEST)
+    buffer, batch = draw_buffer.allocate(laws, 1, draw_buffer.WASTE << draw_buffer.LARGEST_BITS)
     key = np.uint64(3)
-    for rank in range(0, 20 << stock.bits, 1 << stock.bits):
-        source.scratch.part_u[:] = np.nan
+    for rank in range(0, 20 << buffer.bits, 1 << buffer.bits):
+        batch.scratch.part_u[:] = np.nan
         with ignore_overflow():
-            _draw(stock, 1, key, key, 0, rank)
-        written = ~np.isnan(source.scratch.part_u)
+            _draw(buffer, 1, key, key, 0, rank)
+        written = ~np.isnan(batch.scratch.part_u)
         assert written.sum() % 8 == 0
         assert written[: written.sum()].all()
 
@@ -136,8 +139,8 @@ def test_any_problem(problem: Problem, horizon: int, seed: int) -> None:
 @pytest.mark.parametrize(("arms", "horizon", "size"), [(20, 20_000, 128), (1, 1, 1), (10_000, 200_000, 4), (3, 100, 8)])
 def test_few_draws_are_made_in_vain(arms: int, horizon: int, size: int) -> None:
     laws, _ = encode_laws([Problem([Bernoulli(0.5)] * arms, Fixed(1))], horizon)
-    stock, _ = draw_buffer.allocate(laws, arms, horizon)
-    assert 1 << stock.bits == size
+    buffer, _ = draw_buffer.allocate(laws, arms, horizon)
+    assert 1 << buffer.bits == size
     assert size == 1 or arms * size * draw_buffer.WASTE <= horizon
 
 

@@ -1,4 +1,4 @@
-"""One delay for all arms: the ring gives the bits of the wheel, which tests compare with the plain simulator."""
+"""One delay for all arms: the ring buffer gives the bits of the timing wheel."""
 
 from __future__ import annotations
 
@@ -9,40 +9,13 @@ import pytest
 
 from belated import Problem, simulate
 from belated.delays import Fixed
-from belated.policies import (
-    UCB,
-    OptimisticPessimisticElimination,
-    OptimisticUCB,
-    PatientBandits,
-    PendingUCB,
-    PhasedElimination,
-    PrefixElimination,
-    PrefixUCB,
-    SuccessiveElimination,
-    ThompsonSampling,
-    UniformChoice,
-)
 from belated.rewards import Bernoulli
 from own_policies import Impatient
 from same import assert_same_bits
-from ways import only_the_wheel, watched
+from support.loops import only_timing_wheel, watch_loops
+from support.policies import every_variant
 
-POLICIES: list[Any] = [
-    UCB(confidence=0.3),
-    SuccessiveElimination(confidence=0.05),
-    PhasedElimination(confidence=0.005),
-    OptimisticPessimisticElimination(confidence=0.05),
-    OptimisticUCB(confidence=0.3),
-    PatientBandits(alpha=0.5, constant=0.5),
-    ThompsonSampling(),
-    UniformChoice(),
-    PrefixUCB(confidence=0.3),
-    PrefixUCB(confidence=0.3, spread=True),
-    PrefixElimination(confidence=0.05),
-    PendingUCB(confidence=0.3),
-    PendingUCB(confidence=0.3, patience=40),
-    Impatient(),
-]
+POLICIES: list[Any] = [*every_variant(), Impatient()]
 
 
 def family(rng: np.random.Generator) -> Problem:
@@ -71,15 +44,15 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_ring_gives_the_bits_of_the_wheel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ring_buffer_gives_the_bits_of_the_timing_wheel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     setting, options = CASES[name]
     options = {"runs": 13, "seed": 4, "checkpoints": 7, **options}
-    called = watched(monkeypatch)
+    called = watch_loops(monkeypatch)
     ring = simulate(setting, POLICIES, **options)
-    ways = set(called)
-    only_the_wheel(monkeypatch)
+    loops = set(called)
+    only_timing_wheel(monkeypatch)
     called.clear()
     wheel = simulate(setting, POLICIES, **options)
-    assert set(called) == {"play"}
-    assert ways == ({"play", "play_stretches"} if name == "longer than the horizon" else {"play_rings"})
+    assert set(called) == {"play_wheel"}
+    assert loops == ({"play_wheel", "play_speculatively"} if name == "longer than the horizon" else {"play_ring"})
     assert_same_bits(ring, wheel)
