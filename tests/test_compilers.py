@@ -19,7 +19,7 @@ import pytest
 from belated import Problem, simulate
 from belated.delays import Fixed
 from belated.engine import compile_pool
-from belated.engine.ring_loop import play_rings
+from belated.engine.run import play_ring
 from belated.kernel import jit
 from belated.kernel.compile import is_on_disk
 from belated.policies import (
@@ -46,7 +46,7 @@ import belated.simulate
 from belated import Problem, simulate
 from belated.delays import Fixed
 from belated.engine import compilers
-from belated.engine.circle import play_rings
+from belated.engine.run import play_ring
 from belated.forms.calls import entry_for
 from belated.policies import UCB, SuccessiveElimination
 from belated.rewards import Bernoulli
@@ -86,7 +86,7 @@ PLAY = """
 policies = [UCB(), SuccessiveElimination()]
 problem = Problem([Bernoulli(0.3), Bernoulli(0.7)], Fixed(5))
 result = simulate(problem, policies, horizon=500, runs=3, workers=2)
-found = [getattr(entry_for(play_rings, type(policy)), "stats", None) for policy in policies]
+found = [getattr(entry_for(play_ring, type(policy)), "stats", None) for policy in policies]
 hits = sum(sum(stats.cache_hits.values()) for stats in found if stats)
 print(float(result.final.sum()), len(started), all(p.returncode is not None for p in started), hits)
 """
@@ -120,7 +120,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 @pytest.fixture
 def entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """An entry that has no code yet, neither here nor on disk, for all policies; the cache is ``tmp_path``."""
-    missing = SimpleNamespace(overloads={}, stats=SimpleNamespace(cache_path=str(tmp_path)), __name__="play_rings")
+    missing = SimpleNamespace(overloads={}, stats=SimpleNamespace(cache_path=str(tmp_path)), __name__="play_ring")
     monkeypatch.setattr(compile_pool, "entry_for", lambda function, policy: missing)
     monkeypatch.setattr(compile_pool, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("BELATED_COMPILERS", raising=False)
@@ -163,7 +163,7 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
             parent.communicate(timeout=LONG)  # until the other, too, has closed the pipe for errors
         finally:
             parent.kill()
-    assert not list(cache.rglob("*play_rings*.nbc"))  # it was not done
+    assert not list(cache.rglob("*play_ring*.nbc"))  # it was not done
     assert not list(temporary.glob("belated-*"))
 
 
@@ -171,7 +171,7 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
 def test_what_such_a_process_compiles_is_what_is_played(tmp_path: Path) -> None:
     cache, claims = tmp_path / "cache", tmp_path / "claims"
     claims.mkdir()
-    task = pickle.dumps((play_rings.__name__, [UCB(horizon=100), SuccessiveElimination(horizon=100)], str(claims)))
+    task = pickle.dumps((play_ring.__name__, [UCB(horizon=100), SuccessiveElimination(horizon=100)], str(claims)))
     command, environment = [sys.executable, "-P", "-c", compile_pool.COMMAND], surroundings(cache)
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as process:
         assert process.stdin is not None
@@ -196,27 +196,27 @@ def test_a_claim_is_for_one(tmp_path: Path) -> None:
 def test_a_process_is_waited_for_while_it_lives(entry: Any, sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
     assert compile_pool.claimed(tmp_path, PhasedElimination())
     crew = compile_pool.Crew(tmp_path, [sleeper])
-    thread = threading.Thread(target=crew.wait_for, args=(play_rings, PhasedElimination(), STOP))
+    thread = threading.Thread(target=crew.wait_for, args=(play_ring, PhasedElimination(), STOP))
     thread.start()
     thread.join(0.3)
     assert thread.is_alive()
     sleeper.kill()
     thread.join(LONG)
     assert not thread.is_alive()
-    compile_pool.Crew().wait_for(play_rings, PhasedElimination(), STOP)  # and where there is none, not at all
+    compile_pool.Crew().wait_for(play_ring, PhasedElimination(), STOP)  # and where there is none, not at all
 
 
 def test_who_is_stopped_does_not_wait(entry: Any, tmp_path: Path) -> None:
     at_work: Any = SimpleNamespace(poll=lambda: pytest.fail("it is waited for"))
     assert compile_pool.claimed(tmp_path, UCB())
-    compile_pool.Crew(tmp_path, [at_work]).wait_for(play_rings, UCB(), np.ones(1, np.int64))
+    compile_pool.Crew(tmp_path, [at_work]).wait_for(play_ring, UCB(), np.ones(1, np.int64))
 
 
 def test_code_is_on_disk_when_its_data_are(entry: Any, tmp_path: Path) -> None:
-    (tmp_path / "circle.play_rings-85.py311.nbi").touch()
-    (tmp_path / "circle.play_rings-85.py311.1.nbc.tmp.0123").touch()
+    (tmp_path / "run.play_ring-85.py311.nbi").touch()
+    (tmp_path / "run.play_ring-85.py311.1.nbc.tmp.0123").touch()
     assert not is_on_disk(entry)
-    (tmp_path / "circle.play_rings-85.py311.1.nbc").touch()
+    (tmp_path / "run.play_ring-85.py311.1.nbc").touch()
     assert is_on_disk(entry)
 
 
@@ -231,8 +231,8 @@ def test_what_goes_wrong_at_the_start_leaves_one_without_help(
         raise TypeError("of whatever kind")
 
     monkeypatch.setattr(*broken, failing)
-    with compile_pool.crew_for(play_rings, [UCB(), SuccessiveElimination()], 2) as crew:
-        crew.wait_for(play_rings, UCB(), STOP)
+    with compile_pool.crew_for(play_ring, [UCB(), SuccessiveElimination()], 2) as crew:
+        crew.wait_for(play_ring, UCB(), STOP)
     assert len(calls) == 1
     assert not compile_pool._busy.locked()
     assert not compile_pool._at_work
@@ -265,10 +265,10 @@ def test_a_process_that_cannot_be_told_its_task_is_not_waited_for(entry: Any, mo
             return self
 
     monkeypatch.setattr(compile_pool, "_started", Deaf)
-    with compile_pool.crew_for(play_rings, SOME, 8) as crew:
+    with compile_pool.crew_for(play_ring, SOME, 8) as crew:
         assert len(killed) == 1
         assert compile_pool.claimed(crew._claims, UCB())  # type: ignore[arg-type]
-        crew.wait_for(play_rings, UCB(), STOP)
+        crew.wait_for(play_ring, UCB(), STOP)
 
 
 def hired(
@@ -277,9 +277,9 @@ def hired(
     """How many processes would be started; other threads know of them from the first on."""
     known = []
     monkeypatch.setattr(
-        compile_pool.Crew, "hire", lambda crew, task: known.append(compile_pool._at_work[play_rings] is crew)
+        compile_pool.Crew, "hire", lambda crew, task: known.append(compile_pool._at_work[play_ring] is crew)
     )
-    with compile_pool.crew_for(play_rings, policies, workers, busy=busy):
+    with compile_pool.crew_for(play_ring, policies, workers, busy=busy):
         assert all(known)
     return len(known)
 
@@ -298,12 +298,12 @@ def test_who_compiles_the_same_at_the_same_time_waits_for_the_same_processes(
     entry: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compile_pool.Crew, "hire", lambda crew, task: None)
-    with compile_pool.crew_for(play_rings, SOME, 8) as first:
-        with compile_pool.crew_for(play_rings, SOME, 8) as second:
+    with compile_pool.crew_for(play_ring, SOME, 8) as first:
+        with compile_pool.crew_for(play_ring, SOME, 8) as second:
             assert second is first
         with compile_pool.crew_for(simulate, SOME, 8) as other:
             assert other is not first
-        assert compile_pool._at_work == {play_rings: first}
+        assert compile_pool._at_work == {play_ring: first}
     assert not compile_pool._at_work
 
 

@@ -116,8 +116,8 @@ def test_a_gpu_asks_the_formula() -> None:
     plan = Plan(1000, np.array([1000]), 0, np.zeros(1, np.int64))
     problem = Problem([Bernoulli(0.5)], Pareto(1.0))
     with_lookups = next(_chunks(problem, plan, range(ENOUGH), 1, 10, lookups=True))
-    assert with_lookups.board.laws.whole.size == LOOKUP_CELLS
-    assert next(_chunks(problem, plan, range(ENOUGH), 1, 10)).board.laws.whole.size == 0
+    assert with_lookups.problem.laws.whole.size == LOOKUP_CELLS
+    assert next(_chunks(problem, plan, range(ENOUGH), 1, 10)).problem.laws.whole.size == 0
 
 
 MIXED = Mixture([(0.4, Pareto(0.7)), (0.4, LogNormal(30, 1.5)), (0.2, Geometric(9))])
