@@ -198,7 +198,7 @@ def test_errors_are_those_of_a_bandit(client: Client) -> None:
             client.observe(made.id, bad)  # type: ignore[arg-type]
     client.observe(made.id, True)
     client.observe(made.id, 1.0)
-    with pytest.raises(ConflictingFeedback, match=r"has the reward 1\.0 already"):
+    with pytest.raises(ConflictingFeedback, match=r"already has the reward 1\.0"):
         client.observe(made.id, 0.0)
     for nobody in ("nobody", 17, -1, True, None, 1.5, "a/b"):
         with pytest.raises(UnknownDecision):
@@ -285,7 +285,7 @@ def test_create_is_idempotent(client: Client) -> None:
     name = f"e{uuid.uuid4().hex}"
     assert client.create(name, ARMS, UCB()).choose().arm == "red"
     assert client.create(name, ARMS, {"name": "UCB"}).decisions == 1
-    with pytest.raises(ApiError, match="another one") as refused:
+    with pytest.raises(ApiError, match="different experiment") as refused:
         client.create(name, ARMS, UCB(), seed=1)
     assert refused.value.status == 409
     for arms, policy in (("red", UCB()), (ARMS, UCB), (ARMS, "UCB")):
