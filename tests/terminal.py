@@ -60,6 +60,6 @@ class Watched:
             self.child.send_signal(signal.SIGINT)
             time.sleep(0.02)
         output, _ = self.child.communicate(timeout=1200)
-        self._reader.join(timeout=10)
+        self._reader.join(timeout=100)
         os.close(self._master)
         return self.child.returncode, output

@@ -88,6 +88,6 @@ def process(environment: dict[str, str]) -> Callable[..., subprocess.CompletedPr
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "belated", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=300)
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=3000)
 
     return run

@@ -60,7 +60,7 @@ def test_progress_bar_shows_speed_and_time_left(environment: dict[str, str], tmp
 def test_quiet_shows_no_bar(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(ENDLESS.replace("500_000", "20"))
     watched = Watched(["simulate", "short.toml", "--quiet"], environment)
-    output, _ = watched.child.communicate(timeout=240)
+    output, _ = watched.child.communicate(timeout=2400)
     assert (watched.child.returncode, output, watched.seen) == (0, "", "")
 
 
