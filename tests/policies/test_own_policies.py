@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -104,6 +104,32 @@ def test_a_function_of_the_kernel_with_other_arguments_is_refused() -> None:
 
     with pytest.raises(Exception, match=r"index takes \(policy, arm, extra\)"):
         simulate(AGED, Wrong(), horizon=5, runs=1)
+
+
+def test_a_function_with_a_name_that_no_policy_has_is_refused() -> None:
+    """A misspelt hook, or one of an earlier version, would never be called."""
+    with pytest.raises(InvalidParameter, match=r"Misspelt\.note_answer is not a function that policies have"):
+
+        @policy
+        class Misspelt(PullsUCB):  # type: ignore[misc]
+            label = "misspelt"
+
+            @staticmethod
+            def note_answer(policy: Any, state: State, arm: Any) -> Any:
+                pass
+
+
+def test_a_table_among_the_parameters_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="field table"):
+
+        @policy
+        class Tabled(PullsUCB):  # type: ignore[misc]
+            label = "tabled"
+
+            class KernelParams(NamedTuple):
+                c: float
+                growth: float
+                table: Any
 
 
 # ---- choices ----

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.errors import InvalidParameter
+from belated.policies._base import interface
 from belated.policies._base.state import Arm, Shape, State
 from belated.problem import Problem
 from belated.registry import Registry
@@ -217,6 +218,14 @@ def policy(cls: type[P]) -> type[P]:
     policies never share a body."""
     if not cls.label:
         raise InvalidParameter(f'{cls.__name__} has no label; set label = "..." in the class.')
+    if "table" in cls.KernelParams._fields:
+        raise InvalidParameter(f"{cls.__name__}.KernelParams has a field table, which @policy adds; remove it.")
+    for name, value in vars(cls).items():
+        if isinstance(value, staticmethod) and not name.startswith("_") and not hasattr(interface, name):
+            raise InvalidParameter(
+                f"{cls.__name__}.{name} is not a function that policies have; give it a name of "
+                "belated.policies.interface, or one with a leading underscore."
+            )
     registered: Any = POLICIES.register(cls)
     registered._derive_flags()
     attributes = {
