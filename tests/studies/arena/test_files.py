@@ -69,37 +69,37 @@ def sections(text: str) -> dict[str, list[list[str]]]:
 def test_the_page_has_standings_with_the_held_rows_apart(scores: Scores) -> None:
     tables = sections(markdown(scores))
     assert list(tables) == [
-        "All rows (5)",
-        "Rows that were looked at while policies were made (3)",
-        "Rows that were held out (2)",
-        "Regret over the least of the row",
-        "Rows above 1.25",
+        "All scenarios (5)",
+        "Development scenarios (3)",
+        "Held-out scenarios (2)",
+        "Regret divided by the lowest in the scenario",
+        "Scenarios above 1.25",
     ]
-    head, _, *lines = tables["All rows (5)"]
-    assert head == ["policy", "all", "independent", "reward-dependent", "lost", "worst row", "above 1.25"]
+    head, _, *lines = tables["All scenarios (5)"]
+    assert head == ["policy", "all", "independent", "reward-dependent", "lost", "worst scenario", "above 1.25"]
     assert lines == [
         ["B", "1.32", "1.00", "1.00", "2.00", "five (4.00)", "1 of 5"],
         ["C", "2.00", "2.00", "2.00", "2.00", "four (4.00)", "4 of 5"],
         ["A", "2.40", "2.00", "8.00", "1.58", "three (8.00)", "3 of 5"],
     ]
-    head, _, *lines = tables["Rows that were held out (2)"]
-    assert head == ["policy", "all", "independent", "lost", "worst row", "above 1.25"]
+    head, _, *lines = tables["Held-out scenarios (2)"]
+    assert head == ["policy", "all", "independent", "lost", "worst scenario", "above 1.25"]
     assert lines == [
         ["B", "1.00", "1.00", "1.00", "two (1.00)", "0 of 2"],
         ["A", "1.12", "1.00", "1.25", "four (1.25)", "0 of 2"],
         ["C", "2.83", "2.00", "4.00", "four (4.00)", "2 of 2"],
     ]
-    assert tables["Regret over the least of the row"][2:4] == [
+    assert tables["Regret divided by the lowest in the scenario"][2:4] == [
         ["one", "4.00", "**1.00**", "2.00"],
         ["two (held out)", "**1.00**", "**1.00**", "2.00"],
     ]
-    assert tables["Rows above 1.25"][2:] == [
+    assert tables["Scenarios above 1.25"][2:] == [
         ["B", "five (4.00)"],
         ["C", "four (4.00), one (2.00), two (2.00), three (2.00)"],
         ["A", "three (8.00), one (4.00), five (2.00)"],
     ]
     alone = sections(markdown(scores.select(lambda row: row.name == "two")))
-    assert ["B", "none"] in alone["Rows above 1.25"]
+    assert ["B", "none"] in alone["Scenarios above 1.25"]
 
 
 def test_the_page_says_how_well_ratios_are_known(scores: Scores) -> None:
@@ -129,7 +129,11 @@ def test_signs_of_a_label_do_not_break_a_table(scores: Scores) -> None:
 @pytest.mark.parametrize("held", [True, False])
 def test_rows_of_one_sort_have_one_table_of_standings(scores: Scores, held: bool) -> None:
     tables = sections(markdown(scores.select(lambda row: row.held_out is held)))
-    assert list(tables) == [f"All rows ({2 if held else 3})", "Regret over the least of the row", "Rows above 1.25"]
+    assert list(tables) == [
+        f"All scenarios ({2 if held else 3})",
+        "Regret divided by the lowest in the scenario",
+        "Scenarios above 1.25",
+    ]
 
 
 # ---- what can not be read ----

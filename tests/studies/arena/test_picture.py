@@ -32,14 +32,14 @@ def lines(axes: Any) -> list[list[str]]:
 def test_every_row_and_policy_has_its_number_in_ranked_order(scores: Scores) -> None:
     figure = heat_map(scores)
     independent, dependent, lost, total = figure.axes
-    assert figure.get_suptitle() == "Regret over the least of each row"
+    assert figure.get_suptitle() == "Regret relative to the best policy"
     assert [text.get_text() for text in independent.get_xticklabels()] == ["B", "C", "A"]
     assert [text.get_text() for text in independent.get_yticklabels()] == ["one", "two ◆", "geometric mean"]
     assert [text.get_text() for text in lost.get_yticklabels()] == ["four ◆", "five", "geometric mean"]
     assert lines(independent) == [["1", "2.00", "4.00"], ["1", "2.00", "1"], ["1.00", "2.00", "2.00"]]
     assert lines(dependent) == [["1", "2.00", "8.00"], ["1.00", "2.00", "8.00"]]
     assert lines(lost) == [["1", "4.00", "1.25"], ["4.00", "1", "2.00"], ["2.00", "2.00", "1.58"]]
-    assert [text.get_text() for text in total.get_yticklabels()] == ["all rows: geometric mean"]
+    assert [text.get_text() for text in total.get_yticklabels()] == ["all scenarios: geometric mean"]
     assert lines(total) == [["1.32", "2.00", "2.40"]]
     assert len(heat_map(scores.of_kind("lost")).axes) == 1  # which is all there is
 
@@ -49,11 +49,11 @@ def test_the_small_one_has_a_line_for_each_policy(scores: Scores) -> None:
     (axes,) = figure.axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["B", "C", "A"]
     assert [" ".join(text.get_text().split()) for text in axes.get_xticklabels()] == [
-        "all rows (5)",
+        "all scenarios (5)",
         "independent delays (2)",
         "reward-dependent delays (1)",
-        "answers lost for good (2)",
-        "worst row",
+        "lost feedback (2)",
+        "worst scenario",
     ]
     assert lines(axes) == [
         ["1.32", "1.00", "1.00", "2.00", "4.00"],
@@ -74,7 +74,7 @@ def test_names_of_our_policies_and_of_rows_held_out_have_a_colour(
     shown = [text for text in figure.findobj(Text) if text.get_visible()]
     names = {text.get_text(): text.get_color() for text in shown if text.get_text() in ours.labels}
     assert names["Prefix-UCB spread"] == names["Prefix-SE"] != names["Pending-UCB (Mine)"]
-    assert "Names in violet: policies that are new" in " ".join(figure.get_supxlabel().split())
+    assert "Violet: policies introduced with" in " ".join(figure.get_supxlabel().split())
     assert "violet" not in draw(scores).get_supxlabel()
     one, two, _ = heat_map(scores).axes[0].get_yticklabels()
     assert one.get_color() != two.get_color()
@@ -93,10 +93,10 @@ def test_it_says_how_many_runs_there_are_and_what_is_held_out(scores: Scores) ->
     def told(figure: Figure) -> str:
         return " ".join(figure.get_supxlabel().split())
 
-    assert "60 to 3,840 runs a row" in told(heat_map(scores))
-    assert "◆ held out while policies were made." in told(heat_map(scores))
+    assert "60 to 3,840 runs per scenario" in told(heat_map(scores))
+    assert "◆ held out while the policies were designed." in told(heat_map(scores))
     seen = replace(scores, runs=np.full(5, 60)).select(lambda row: not row.held_out)
-    assert told(heat_map(seen)).startswith("60 runs a row")
+    assert told(heat_map(seen)).startswith("60 runs per scenario")
     assert "◆" not in told(heat_map(seen))
 
 

@@ -188,7 +188,7 @@ def test_what_the_page_refers_to_is_there(page: str, report: Path) -> None:
 
 def test_a_quick_look_is_marked_on_the_page(page: str) -> None:
     assert f"This is a quick look with {FRACTION:g} of the repetitions." in page
-    assert f"played anew at {FRACTION:g} of full size" in " ".join(page.split())
+    assert f"simulated at {FRACTION:g} of full size" in " ".join(page.split())
     assert "<h1>The paper, put to the test</h1>" in page
     assert "interrupted" not in page
 

@@ -176,7 +176,7 @@ def test_the_claims_of_one_file_are_counted(browser: Browser, tmp_path: Path, pa
     title = "The paper, put to the test" if paper else "Claims, put to the test"
     assert opened.page.locator("h1").inner_text() == title
     told = opened.page.locator("header").inner_text()
-    assert ("played anew at full size" in told) is paper
+    assert ("simulated at full size" in told) is paper
     assert "These are the paper's claims" not in told
     assert "The confidence of a claim is 99.9 %, shared" in opened.page.locator("#how").inner_text()
     opened.page.close()

@@ -88,11 +88,15 @@ def _csv(scores: Scores) -> str:
 
 def markdown(scores: Scores) -> str:
     """The means of each policy, those of held-out scenarios separately, and every ratio."""
-    parts = ["# Arena", "", *_summary(scores, "All rows", (False, True))]
+    parts = ["# Arena", "", *_summary(scores, "All scenarios", (False, True))]
     if len({scenario.held_out for scenario in scores.scenarios}) > 1:
-        parts += _summary(scores, "Rows that were looked at while policies were made", (False,))
-        parts += _summary(scores, "Rows that were held out", (True,))
-    parts += ["## Regret over the least of the row", "", "| row | " + " | ".join(map(_cell, scores.labels)) + " |"]
+        parts += _summary(scores, "Development scenarios", (False,))
+        parts += _summary(scores, "Held-out scenarios", (True,))
+    parts += [
+        "## Regret divided by the lowest in the scenario",
+        "",
+        "| scenario | " + " | ".join(map(_cell, scores.labels)) + " |",
+    ]
     parts.append("| :-- |" + " --: |" * len(scores.labels))
     for scenario, ratios in zip(scores.scenarios, scores.ratio, strict=True):
         cells = " | ".join(f"**{ratio:.2f}**" if ratio == 1.0 else f"{ratio:.2f}" for ratio in ratios)
@@ -108,7 +112,7 @@ def _cell(text: str) -> str:
 
 def _above(scores: Scores) -> list[str]:
     """For each policy the scenarios above the limit, the worst first."""
-    lines = [f"## Rows above {HIGH:g}", "", "| policy | rows |", "| :-- | :-- |"]
+    lines = [f"## Scenarios above {HIGH:g}", "", "| policy | scenarios |", "| :-- | :-- |"]
     for label in scores.ranked():
         column = scores.ratio[:, scores.labels.index(label)]
         ratio = {scenario.name: value for scenario, value in zip(scores.scenarios, column, strict=True)}
@@ -124,7 +128,7 @@ def _summary(scores: Scores, title: str, held_out: Sequence[bool]) -> list[str]:
     lines = [
         f"## {title} ({len(kept.scenarios)})",
         "",
-        f"| policy | all | {' | '.join(kinds)} | worst row | above {HIGH:g} |",
+        f"| policy | all | {' | '.join(kinds)} | worst scenario | above {HIGH:g} |",
         "| :-- |" + " --: |" * (1 + len(kinds)) + " :-- | --: |",
     ]
     for label in kept.ranked():
@@ -135,4 +139,4 @@ def _summary(scores: Scores, title: str, held_out: Sequence[bool]) -> list[str]:
         lines.append(
             f"| {_cell(label)} | {columns} | {name} ({ratio:.2f}) | {len(kept.above(label))} of {len(kept.scenarios)} |"
         )
-    return [*lines, "", "Geometric means of the ratio to each row's best.", ""]
+    return [*lines, "", "Geometric means of the ratio to the best policy of each scenario.", ""]

@@ -24,12 +24,12 @@ DARKEST = 16.0
 TITLES = {
     "independent": "delays independent\nof the reward",
     "reward-dependent": "delays that depend\non the reward",
-    "lost": "answers lost for good",
+    "lost": "lost feedback",
 }
 _SHORT = {
     "independent": "independent\ndelays",
     "reward-dependent": "reward-dependent\ndelays",
-    "lost": "answers lost\nfor good",
+    "lost": "lost\nfeedback",
 }
 _COLOURS = LinearSegmentedColormap.from_list(
     "ratios", ["#F3F8F5", "#F9EBC1", "#F4B860", "#DE6E4B", "#97314F", "#3D1638"], N=512
@@ -53,7 +53,7 @@ def heat_map(scores: Scores) -> Figure:
     with matplotlib.rc_context(STYLE | {"axes.grid": False, "font.size": 8.5}):
         size = (3.2 + 0.62 * len(labels), 2.3 + _TILE * (sum(heights) + 1.6 * len(heights)))
         figure = Figure(figsize=size, dpi=150, layout="constrained")
-        figure.suptitle("Regret over the least of each row", fontsize=14, fontweight="bold")
+        figure.suptitle("Regret relative to the best policy", fontsize=14, fontweight="bold")
         grid = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
         for axes, part, kind in zip(grid, parts, scores.kinds, strict=False):
             _block(axes, part, order)
@@ -69,20 +69,21 @@ def heat_map(scores: Scores) -> Figure:
             )
         if len(parts) > 1:
             _tiles(grid[-1], scores.means()[None, order], np.zeros((1, len(order)), np.bool_), bold=[0])
-            grid[-1].set_yticks([0], ["all rows: geometric mean"], fontweight="bold")
+            grid[-1].set_yticks([0], ["all scenarios: geometric mean"], fontweight="bold")
         for axes in grid[1:]:
             axes.set_xticks([])
         grid[0].xaxis.tick_top()
         grid[0].set_xticks(range(len(labels)), labels, rotation=38, ha="left", rotation_mode="anchor")
         _mark_new(grid[0].get_xticklabels())
         held = (
-            f" {_HELD} held out while policies were made."
+            f" {_HELD} held out while the policies were designed."
             if any(scenario.held_out for scenario in scores.scenarios)
             else ""
         )
         _note_below(
             figure,
-            f"{_count(scores)} runs a row, the same rewards and delays for all policies.{held}{_note_on_new(labels)}",
+            f"{_count(scores)} runs per scenario, the same rewards and delays for all policies.{held}"
+            f"{_note_on_new(labels)}",
         )
     return figure
 
@@ -96,10 +97,12 @@ def small_map(scores: Scores) -> Figure:
     values = np.stack([*(part.means()[order] for part in parts), np.array([value for _, value in worst])], axis=1)
     with matplotlib.rc_context(STYLE | {"axes.grid": False, "font.size": 9.5}):
         figure = Figure(figsize=(9.0, 1.9 + _TILE * len(labels)), dpi=150, layout="constrained")
-        figure.suptitle("Regret over the least of each row: geometric means", fontsize=13, fontweight="bold")
+        figure.suptitle(
+            "Regret relative to the best policy: geometric means", fontsize=13, fontweight="bold"
+        )
         axes = figure.subplots()
         _tiles(axes, values, np.zeros(values.shape, np.bool_), bold=range(len(labels)), columns=[0])
-        titles = ["all rows"] + [_SHORT[kind] for kind in scores.kinds if len(parts) > 1] + ["worst row"]
+        titles = ["all scenarios"] + [_SHORT[kind] for kind in scores.kinds if len(parts) > 1] + ["worst scenario"]
         counts = [f"({len(part.scenarios)})" for part in parts] + [""]
         axes.xaxis.tick_top()
         ticks = [f"{title} {count}".strip() for title, count in zip(titles, counts, strict=True)]
@@ -110,7 +113,7 @@ def small_map(scores: Scores) -> Figure:
             axes.text(len(titles) - 0.4, i, name, ha="left", va="center", fontsize=8.5, color="#555555")
         _note_below(
             figure,
-            f"{_count(scores)} runs a row, the same rewards and delays for all policies.{_note_on_new(labels)}",
+            f"{_count(scores)} runs per scenario, the same rewards and delays for all policies.{_note_on_new(labels)}",
         )
     return figure
 
@@ -130,7 +133,7 @@ def _mark_new(names: Iterable[Text]) -> None:
 
 
 def _note_on_new(labels: Sequence[str]) -> str:
-    return " Names in violet: policies that are new with this package." if any(map(is_new, labels)) else ""
+    return " Violet: policies introduced with this package." if any(map(is_new, labels)) else ""
 
 
 def _note_below(figure: Figure, note: str) -> None:

@@ -26,8 +26,8 @@ def _lines(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Iterator[
         yield f"{paper} claims of the paper: **{tally(summary.paper)}.**"
         yield ""
     yield (
-        f"Each claim is judged with a nominal confidence of {summary.confidence}, shared by all comparisons and all "
-        f"looks at it. Made by `{_command(summary, outcomes)}`, belated {summary.environment['belated']}."
+        f"Each claim is tested with a nominal confidence of {summary.confidence}, divided among all its comparisons "
+        f"and interim looks. Made by `{_command(summary, outcomes)}`, belated {summary.environment['belated']}."
     )
     if sum(summary.others.values()):
         yield ""
@@ -42,7 +42,7 @@ def _lines(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Iterator[
         yield _plain(f"*{outcome.experiment.place}.* {outcome.experiment.about}")
         if outcome.experiment.assumed:
             yield ""
-            yield "Left open by the paper, and assumed here:"
+            yield "Not stated in the paper, and assumed here:"
             yield ""
             yield from (_plain(f"- {text}") for text in outcome.experiment.assumed)
         yield ""
