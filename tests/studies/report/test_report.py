@@ -74,7 +74,7 @@ def test_markdown_tells_the_paper_s_claims_from_others(outcome: ExperimentOutcom
 def test_markdown(outcome: ExperimentOutcome) -> None:
     lines = markdown(summary([outcome]), [outcome]).splitlines()
     assert lines[0] == "# Claims, put to the test"
-    assert "confidence of 99.9 %, shared by all" in lines[2]
+    assert "confidence of 99.9 %, divided among all" in lines[2]
     assert "Made by `belated reproduce tiny.toml --seed 7`," in lines[2]
     assert not any("claims of the paper" in line for line in lines)
     assert lines[4] == "Other claims, 3: 2 hold, 0 fail, 1 undecided."
