@@ -273,9 +273,8 @@ def test_with_keys_it_listens_to_all(tmp_path: Path) -> None:
             assert http.get("/v1/experiments", headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["localhost", "[::1]"])
-def test_loopback_needs_no_keys(tmp_path: Path, host: str) -> None:
-    server = start(str(tmp_path / "bandits.db"), "--host", host)
+def test_loopback_needs_no_keys(tmp_path: Path) -> None:
+    server = start(str(tmp_path / "bandits.db"), "--host", "[::1]")
     with server.client() as http:
         assert http.get("/v1/experiments").status_code == 200
     assert server.end() == 0

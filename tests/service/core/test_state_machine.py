@@ -265,17 +265,20 @@ def _usual_snapshots() -> Iterator[None]:
     writer.SNAPSHOT_EVERY = SELDOM
 
 
-def test_the_service_does_what_the_model_does_on_sqlite() -> None:
+@pytest.mark.parametrize("lives", [15, pytest.param(40, marks=pytest.mark.slow)])
+def test_the_service_does_what_the_model_does_on_sqlite(lives: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         numbers = iter(range(1 << 30))
         found = machine(lambda: str(Path(folder) / f"{next(numbers)}.db"))
         run_state_machine_as_test(
-            found, settings=settings(examples(40), stateful_step_count=40, deadline=None, suppress_health_check=QUIET)
+            found,
+            settings=settings(examples(lives), stateful_step_count=40, deadline=None, suppress_health_check=QUIET),
         )
 
 
-def test_the_service_does_what_the_model_does_on_postgresql(postgres: str) -> None:
+@pytest.mark.parametrize("lives", [4, pytest.param(10, marks=pytest.mark.slow)])
+def test_the_service_does_what_the_model_does_on_postgresql(postgres: str, lives: int) -> None:
     found = machine(lambda: fresh(postgres))
     run_state_machine_as_test(
-        found, settings=settings(examples(10), stateful_step_count=30, deadline=None, suppress_health_check=QUIET)
+        found, settings=settings(examples(lives), stateful_step_count=30, deadline=None, suppress_health_check=QUIET)
     )

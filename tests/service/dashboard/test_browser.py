@@ -33,7 +33,7 @@ HOSTILE = [
 # ---- what is shown ----
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("path", PAGES)
 def test_every_chart_is_drawn(browser: Browser, demo: LocalServer, path: str, scheme: Any) -> None:
     with watching(browser, demo.url, path, color_scheme=scheme) as seen:
@@ -121,8 +121,10 @@ ENDS = """
 """
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [380, 768, 1000, 1040, 1440])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "width", [380, *(pytest.param(each, marks=pytest.mark.slow) for each in (768, 1000, 1440)), 1040]
+)
 def test_charts_are_legible_and_whole(browser: Browser, demo: LocalServer, width: int, scheme: Any) -> None:
     for path in PAGES[1:]:
         viewport = {"width": width, "height": 900}

@@ -144,6 +144,7 @@ def wait_for_more(http: httpx2.Client) -> None:
     pytest.fail(f"the visitors stay away: {begin}, then {here}")
 
 
+@pytest.mark.slow
 def test_visitors_go_on_until_ctrl_c_and_after_it(tmp_path: Path) -> None:
     db = str(tmp_path / "kept.db")
     with running(db, tmp_path) as (address, process), httpx2.Client(base_url=address) as http:

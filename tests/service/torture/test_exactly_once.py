@@ -18,16 +18,16 @@ import pytest
 from bad_proxy import FAULTS, bad_proxy
 from once import ARMS, anomalies, clients_at_work, miscounts, patience, verified, work_without_ids
 from postgres import fresh
-from serving import Server, hosting, serving
+from serving import LocalServer, Server, hosting, serving
 
 CLIENTS = 64
 
 
 @pytest.fixture
-def servers(db: str) -> Iterator[list[Server]]:
-    """One server on SQLite, two on one database of PostgreSQL."""
+def servers(db: str) -> Iterator[list[LocalServer]]:
+    """One server on SQLite, two on one database of PostgreSQL, in this process."""
     with ExitStack() as stack:
-        yield [stack.enter_context(serving(db)) for _ in range(2 if "://" in db else 1)]
+        yield [stack.enter_context(hosting(db)) for _ in range(2 if "://" in db else 1)]
 
 
 def operations(db: str) -> int:
@@ -37,8 +37,16 @@ def operations(db: str) -> int:
 # ---- through a bad proxy ----
 
 
+@pytest.fixture
+def processes(db: str) -> Iterator[list[Server]]:
+    """The same, each in a process of its own."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(serving(db)) for _ in range(2 if "://" in db else 1)]
+
+
 @pytest.mark.slow
-def test_every_operation_is_done_once(db: str, servers: list[Server]) -> None:
+def test_every_operation_is_done_once(db: str, processes: list[Server]) -> None:
+    servers = processes
     with bad_proxy(*(server.url for server in servers), seed=1, longest=0.6) as proxy:
         timeout = patience(servers[0].url, 0.3)
         believed = clients_at_work(proxy.url, operations(db), clients=16, seed=1, timeout=timeout, retries=40)
@@ -52,7 +60,7 @@ def test_every_operation_is_done_once(db: str, servers: list[Server]) -> None:
     assert ": correct" in done.stdout
 
 
-def test_who_gives_up_knows_what_was_given_up(db: str, servers: list[Server]) -> None:
+def test_who_gives_up_knows_what_was_given_up(db: str, servers: list[LocalServer]) -> None:
     """With two attempts many operations get no answer; all that the clients do not know of are these."""
     with bad_proxy(*(server.url for server in servers), seed=3, longest=0.6) as proxy:
         believed = clients_at_work(proxy.url, 300, clients=8, seed=3, timeout=0.3, retries=1)
@@ -73,7 +81,7 @@ def test_a_few_operations_are_done_once(tmp_path: Path) -> None:
         assert not miscounts(server.url, believed)
 
 
-def test_the_control_without_ids_doubles(db: str, servers: list[Server]) -> None:
+def test_the_control_without_ids_doubles(db: str, servers: list[LocalServer]) -> None:
     """The same retries without an id: a lost answer becomes a second decision, and the same look at the journal finds
     it."""
     with bad_proxy(*(server.url for server in servers), seed=1, longest=0.6) as proxy:

@@ -17,6 +17,7 @@ from belated.service.storage.sqlite import SQLite
 TRANSACTIONS = 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True], ids=["io-error", "disk-full"])
 def test_whatever_step_fails_nothing_is_acknowledged_that_is_not_there(full: bool) -> None:
     outcome = torture(TRANSACTIONS, seed=1, full=full, length=1)
@@ -32,6 +33,13 @@ def test_nor_when_it_fails_for_a_while(full: bool) -> None:
     assert not outcome.bad
     assert outcome.failures > 10
     assert outcome.refused > 0
+
+
+def test_some_steps_fail_and_nothing_is_acknowledged_that_is_not_there() -> None:
+    outcome = torture(2, seed=1, full=False, length=1, every=4)
+    assert not outcome.bad
+    assert outcome.refused > 0
+    assert outcome.acknowledged > 0
 
 
 def test_a_careless_writer_is_found_out() -> None:

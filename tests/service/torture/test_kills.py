@@ -36,7 +36,7 @@ def test_a_server_that_acknowledges_before_the_commit_is_found_out(db: str) -> N
     assert outcome.lost == 1, "the control lost nothing: the test sees nothing"
 
 
-@pytest.mark.parametrize("seconds", [0.01, 0.4])
+@pytest.mark.parametrize("seconds", [0.1, pytest.param(0.4, marks=pytest.mark.slow)])
 def test_sigterm_under_load_finishes_commits(db: str, seconds: float) -> None:
     ledger = Ledger()
     server = start(db)
