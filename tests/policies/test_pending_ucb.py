@@ -283,10 +283,11 @@ EXTRA = st.lists(st.sampled_from(["keep", "keep", "take back", "answer, take bac
 def test_a_pull_that_is_taken_back_leaves_the_choices_as_if_it_had_not_been(
     plan: list[str], arms: int, data: st.DataObject
 ) -> None:
-    """Where every answer comes at once, no delay and no age is left of it: only rounds have passed."""
+    """Where all feedback comes at once, no delay and no age is left of it: only rounds have passed. The first pull is
+    kept, as the longest delay is never forgotten, and none is known before the first feedback."""
     policy = PendingUCB(confidence=data.draw(st.sampled_from([0.05, 1.0])), patience=data.draw(PATIENCE))
     one, other = Learner(arms, policy, 0), Learner(arms, policy, 0)
-    for what in plan:
+    for what in ("keep", *plan):
         number = one.decisions
         arm, rank = one.decide()
         if what == "keep":
