@@ -1,11 +1,11 @@
-"""Processes that compile: where the code of several policies is missing, they take some of it off this one.
+"""Helper processes that compile some of the policies whose code is missing.
 
-They share numba's folder on disk. Whoever begins with a policy claims it first, by a file in a folder of its own; this
-process goes through the policies from the front and they from the back, so that nothing is compiled twice. What another
-process has claimed is waited for as long as that is alive: if it fails, the code is compiled here, as without help. A
-policy from outside the package is always compiled here.
+They share the cache on disk. A process claims a policy, by a file in a temporary folder, before it compiles it; this
+process goes through the policies from the front and the helpers from the back, so nothing is compiled twice. This
+process waits for a claimed policy as long as the claiming process is alive; if that fails, it compiles the policy
+itself. Policies from outside the package are always compiled in this process.
 
-Of several programs with the same cache one at a time has such processes, and none where ``BELATED_COMPILERS=0``."""
+Of several programs with the same cache, one at a time has helpers; ``BELATED_COMPILERS=0`` turns them off."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _pointed(typing: Any, array: Any, start: Any, size: Any, step: Any) -> Any:
 
 
 def _gridded(array: Any, start: Any, rows: Any, columns: Any) -> Any:
-    """(array, start, rows, columns): so many numbers of a flat array from ``start`` on, as a table."""
+    """A view of ``rows * columns`` numbers of a flat array, from ``start`` on, as a table."""
     return array[start : start + rows * columns].reshape(rows, columns)
 
 

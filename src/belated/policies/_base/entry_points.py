@@ -86,9 +86,9 @@ def correct(
 
 
 def replay(policy: Any, state: State, arms: Any, ranks: Any, answers: Any, before: Any, rewards: Any) -> Any:
-    """Live again what a bandit lived: its decisions, and its answers, each after so many decisions.
+    """Replay the decisions and feedback of a bandit; feedback i arrived after ``before[i]`` decisions.
 
-    Fills in ``ranks``. Returns the first decision that comes out as another arm than in ``arms``, or -1.
+    Fill in ``ranks``. Return the first decision whose arm differs from ``arms``, or -1.
     """
     number = 0
     for place in range(answers.shape[0] + 1):
