@@ -1,10 +1,10 @@
-# Everything that one does with the project. `make` alone lists it.
-# Needs Python 3.11 or later and make; all else goes into .venv.
+# All tasks of the project; `make` without arguments lists them.
+# Needs Python 3.11 or later and make; everything else goes into .venv.
 
 PYTHON ?= python3
-# The seed of docs/claims.md: not the one that the readings were written by.
+# The seed of docs/claims.md; the readings were written with a different one.
 SEED ?= 2021
-# Processes that run tests side by side.
+# Number of parallel test processes.
 JOBS ?= auto
 
 VENV := .venv
@@ -17,10 +17,10 @@ READY := $(VENV)/.ready
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-paper: $(READY) ## the paper: all figures at full size, every claim put to the test; open out/paper/report/index.html
+paper: $(READY) ## reproduce the paper: all figures at full size, every claim tested; open out/paper/report/index.html
 	$(BIN)/belated reproduce --out out/paper
 
-claims: $(READY) ## the same and what goes beyond the paper; writes docs/claims.md
+claims: $(READY) ## the same and experiments beyond the paper; writes docs/claims.md
 	$(BIN)/belated reproduce all --seed $(SEED) --out out/claims
 	cp out/claims/report/claims.md docs/claims.md
 	cp out/claims/report/figures/figure1.png out/claims/report/figures/robustness-biased.png docs/images
@@ -31,12 +31,12 @@ test: $(READY) browser database ## the tests, except those marked slow: unit, co
 test-slow: $(READY) browser database ## the slow tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m slow
 
-coverage: $(READY) ## line coverage of the fast tests, without compiling: the JIT hides what it runs
+coverage: $(READY) ## line coverage of the fast tests, with the JIT off
 	$(BIN)/python -m pip install -qq --disable-pip-version-check 'coverage>=7.6'
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m 'not slow and not compiled'
 	$(BIN)/python -m coverage report
 
-test-cuda: $(READY) ## the GPU against the CPU, to the bit; fails where there is no GPU
+test-cuda: $(READY) ## check that GPU and CPU agree bit for bit; needs a GPU
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test,cuda]'
 	$(BIN)/python -m pytest -q -p no:cacheprovider -c /dev/null --rootdir=. -W ignore tests-cuda
 
@@ -48,7 +48,7 @@ browser:
 	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
 	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends chromium > /dev/null; }
 
-# And on a real PostgreSQL, which they start and end themselves.
+# They also run on a real PostgreSQL, which they start and stop themselves.
 database:
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { \
 	  command -v apt-get > /dev/null || { echo "the tests need PostgreSQL's initdb on the path; install it"; exit 1; }; \
@@ -62,39 +62,39 @@ lint: $(READY) ## style, types, import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY) ## speed and memory against the limits, a C program and other libraries; writes docs/benchmarks.md
+bench: $(READY) ## speed and memory, against limits, C programs and other libraries; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/bench.py
 
-arena: $(READY) ## every policy on every kind of delay; writes docs/which-policy.md and its picture
+arena: $(READY) ## every policy on every scenario; writes docs/which-policy.md and its figures
 	$(BIN)/belated arena --out out/arena
 	cp out/arena/scores.json docs/scripts/arena.json
 	cp out/arena/arena.png out/arena/arena-small.png docs/images/
 	$(BIN)/python docs/scripts/which_policy.py
 
-load: $(READY) ## the service under load, beside a bare handler; memory and restart; writes docs/load.md
+load: $(READY) ## load test of the service, memory and restart; writes docs/load.md
 	$(BIN)/python benchmarks/service/load.py
 
-torture: $(READY) database ## kills, power cuts, I/O errors, a bad network, each with a control that must fail; see docs/torture.md
+torture: $(READY) database ## kills, power cuts, I/O errors, a bad network, each with a control; see docs/torture.md
 	$(BIN)/python torture/power.py --cuts 2000 --seed 1
 	$(BIN)/python torture/errors.py --transactions 20 --seed 1
 	$(BIN)/python torture/kills.py --kills 500 --seed 1
 	$(BIN)/python torture/proxy.py --operations 100000 --seed 1
 	$(BIN)/python torture/fuzz.py --cases 20000 --seed 1
 
-docs: $(READY) ## the documentation, into site; the numbers of the theory pages are computed anew and compared
+docs: $(READY) ## build the documentation into site, after checking the numbers of the theory pages
 	$(BIN)/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py -k "theory or bounds"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-pictures: $(READY) browser ## the pictures of README and documentation
+pictures: $(READY) browser ## draw the pictures of README and documentation
 	$(BIN)/python docs/scripts/pictures.py
 	$(BIN)/python docs/scripts/dashboard_pictures.py
 
-clean: ## remove what the commands made, but for the benchmarks' environments
+clean: ## remove everything that was built, except the benchmarks' environments
 	rm -rf $(VENV) out site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './benchmarks/.venvs/*' -prune -exec rm -rf {} +
 
-# The environment, made anew when the project's dependencies change.
+# The environment, created again when the project's dependencies change.
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is too old or missing; give Python 3.11 or later, as in: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
