@@ -175,8 +175,8 @@ def which_policy_page(scores: Scores) -> str:
             "",
             f"{len(scores.scenarios)} scenarios, {len(scores.labels)} policies, {int(scores.runs.min()):,} to "
             f"{int(scores.runs.max()):,} runs of each; the standard error of a ratio is at most "
-            f"{100 * scores.max_rel_error:.0f} % of it. Measured by `make arena`. `belated arena --list` gives the reason for "
-            "each scenario, and `belated arena --policy package.module:MyPolicy` includes your own policy.",
+            f"{100 * scores.max_rel_error:.0f} % of it. Measured by `make arena`. `belated arena --list` gives the "
+            "reason for each scenario, and `belated arena --policy package.module:MyPolicy` includes your own policy.",
             "",
             "The held-out scenarios were first played after all policies had been designed. One rule was fixed later: "
             "how Pending-UCB treats an arm that has been silent for long. A defect that no scenario had shown made it "

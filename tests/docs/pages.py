@@ -1,13 +1,13 @@
-"""The examples of the documentation: fenced blocks of a page, and how each kind is run.
+"""Run the examples of the documentation: the fenced blocks of a page.
 
-- ``python`` runs; one with ``>>>`` is a doctest, its output is compared;
-- ``python title="name.py"`` and ``toml title="name.toml"`` are files that later blocks use;
-- ``console`` holds commands after ``$``; ``belated ...`` and ``python FILE.py`` run and must succeed, the rest are for
+- ``python`` blocks are executed; those with ``>>>`` are doctests, and their output is compared;
+- ``python title="name.py"`` and ``toml title="name.toml"`` are files for later blocks;
+- ``console`` blocks have commands after ``$``: ``belated ...`` and ``python FILE.py`` must succeed, the rest is for
   readers.
 
-The blocks of a page run in order, in one namespace and one folder of their own, which has the project's ``examples``.
+The blocks of a page run in order, in one namespace and one temporary folder with a copy of ``examples``.
 
-    python tests/docs/pages.py [PAGE ...]       bring the outputs in the pages up to date
+    python tests/docs/pages.py [PAGE ...]       update the outputs in the pages
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """Every page that a reader may try things from."""
+    """Return all pages with examples."""
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -53,20 +53,20 @@ def name_of(page: Path) -> str:
 
 
 def blocks_of(page: Path) -> list[Block]:
-    """The blocks of a page, in order."""
+    """Return the blocks of a page, in order."""
     text = page.read_text()
-    found = []
+    blocks = []
     for match in FENCE.finditer(text):
         indent, language, rest, body = match.groups()
         title = re.search(r'title="([^"]+)"', rest)
         body = "\n".join(line.removeprefix(indent) for line in body.split("\n"))
         line = text.count("\n", 0, match.start()) + 1
-        found.append(Block(name_of(page), line, language, title[1] if title else None, body))
-    return found
+        blocks.append(Block(name_of(page), line, language, title[1] if title else None, body))
+    return blocks
 
 
 def run(block: Block, namespace: types.ModuleType, folder: Path) -> None:
-    """Run one block, or write the file that it is."""
+    """Run one block, or write its file."""
     if block.title is not None:
         target = folder / block.title
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -74,31 +74,31 @@ def run(block: Block, namespace: types.ModuleType, folder: Path) -> None:
     elif block.language == "python" and ">>>" in block.text:
         compare(block, namespace)
     elif block.language == "python":
-        source = "\n" * block.line + block.text  # so that a traceback names the page's line
+        source = "\n" * block.line + block.text  # tracebacks show the line of the page
         exec(compile(source, block.page, "exec"), namespace.__dict__)
     elif block.language == "console":
-        for variables, command in commands(block):
-            call(block, variables, command, folder)
+        for variables, command in commands_of(block):
+            run_command(block, variables, command, folder)
 
 
-def dialogue(block: Block, namespace: types.ModuleType) -> doctest.DocTest:
-    """A block with prompts, to be run in the page's namespace."""
+def as_doctest(block: Block, namespace: types.ModuleType) -> doctest.DocTest:
+    """Return a block with prompts as a doctest in the page's namespace."""
     test = doctest.DocTestParser().get_doctest(block.text + "\n", {}, block.page, block.page, block.line)
     test.globs = namespace.__dict__
     return test
 
 
 def compare(block: Block, namespace: types.ModuleType) -> None:
-    """Run a block with prompts and compare what it prints."""
-    test = dialogue(block, namespace)
-    report: list[str] = []
-    doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append, clear_globs=False)
-    assert not report, "".join(report)
+    """Run a block with prompts and compare its output."""
+    test = as_doctest(block, namespace)
+    failures: list[str] = []
+    doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=failures.append, clear_globs=False)
+    assert not failures, "".join(failures)
 
 
-def commands(block: Block) -> list[tuple[dict[str, str], list[str]]]:
-    """The commands of a console block that are run, each with the variables set before it."""
-    found = []
+def commands_of(block: Block) -> list[tuple[dict[str, str], list[str]]]:
+    """Return the commands of a console block to run, each with its environment variables."""
+    commands = []
     for line in re.findall(r"^\$ (.*(?:\\\n.*)*)", block.text, re.MULTILINE):
         words = shlex.split(line, comments=True)
         variables = {}
@@ -106,31 +106,31 @@ def commands(block: Block) -> list[tuple[dict[str, str], list[str]]]:
             name, _, value = words.pop(0).partition("=")
             variables[name] = value
         if words[:1] == ["belated"]:
-            found.append((variables, [sys.executable, "-m", *words]))
+            commands.append((variables, [sys.executable, "-m", *words]))
         elif words[:1] == ["python"] and words[1].endswith(".py"):
-            found.append((variables, [sys.executable, *words[1:]]))
-    return found
+            commands.append((variables, [sys.executable, *words[1:]]))
+    return commands
 
 
-def call(block: Block, variables: dict[str, str], command: list[str], folder: Path) -> None:
+def run_command(block: Block, variables: dict[str, str], command: list[str], folder: Path) -> None:
     """Run one command as a user would."""
     env = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", **variables}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    spelled = shlex.join(command)
-    assert done.returncode == 0, f"{block.page}:{block.line}: {spelled} failed:\n{done.stdout}{done.stderr}"
+    text = shlex.join(command)
+    assert done.returncode == 0, f"{block.page}:{block.line}: {text} failed:\n{done.stdout}{done.stderr}"
 
 
-def furnish(folder: Path) -> None:
-    """Give a page's folder what a reader has who stands in a checkout."""
+def copy_examples(folder: Path) -> None:
+    """Copy the project's examples to a page's folder."""
     examples = ROOT / "examples"
     if examples.exists():
         shutil.copytree(examples, folder / "examples")
 
 
 @contextmanager
-def stage(page: Path, folder: Path) -> Iterator[types.ModuleType]:
-    """The namespace in which a page's blocks run, with ``folder`` as the place to import from; cleaned up after."""
-    furnish(folder)
+def page_namespace(page: Path, folder: Path) -> Iterator[types.ModuleType]:
+    """Yield the namespace of a page's blocks, with ``folder`` on the import path; clean up afterwards."""
+    copy_examples(folder)
     namespace = types.ModuleType(f"examples_of_{page.stem.replace('-', '_')}")
     before, path = set(sys.modules), list(sys.path)
     sys.modules[namespace.__name__] = namespace
@@ -146,30 +146,30 @@ def stage(page: Path, folder: Path) -> Iterator[types.ModuleType]:
 
 
 class Recorder(doctest.DocTestRunner):
-    """Notes what each example printed instead of judging it."""
+    """Records the output of each example instead of failing."""
 
     def __init__(self) -> None:
         super().__init__(optionflags=OPTIONS)
         self.changes: list[tuple[str, str]] = []
 
     def report_failure(self, out: Any, test: Any, example: Any, got: str) -> None:
-        """The output is another than the page has."""
+        """Record an output that differs from the page."""
         first, *more = example.source.splitlines()
         prompt = "\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in more)])
         self.changes.append((f"{prompt}\n{example.want}".rstrip("\n"), f"{prompt}\n{got}".rstrip("\n")))
 
 
 def update(page: Path) -> int:
-    """Bring the outputs in a page up to date; how many changed."""
+    """Update the outputs in a page; return how many changed."""
     text, count = page.read_text(), 0
     here = Path.cwd()
-    with tempfile.TemporaryDirectory() as name, stage(page, Path(name)) as namespace:
+    with tempfile.TemporaryDirectory() as name, page_namespace(page, Path(name)) as namespace:
         os.chdir(name)
         try:
             for block in blocks_of(page):
                 if block.language == "python" and block.title is None and ">>>" in block.text:
                     recorder = Recorder()
-                    recorder.run(dialogue(block, namespace), clear_globs=False)
+                    recorder.run(as_doctest(block, namespace), clear_globs=False)
                     for old, new in recorder.changes:
                         assert old in text, f"{block.page}:{block.line}: cannot find\n{old}"
                         text, count = text.replace(old, new), count + 1

@@ -1,4 +1,4 @@
-"""The page of claims in the documentation is that of the experiments as they are."""
+"""The page of claims has the current experiments."""
 
 from __future__ import annotations
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pages import ROOT, blocks_of, name_of, pages, run, stage
+from pages import ROOT, blocks_of, name_of, page_namespace, pages, run
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if page.name != "CONTRIBUTING.md"], ids=name_of)
 def test_the_examples_of_a_page_work(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with stage(page, tmp_path) as namespace:
+    with page_namespace(page, tmp_path) as namespace:
         for block in blocks_of(page):
             run(block, namespace, tmp_path)
 

@@ -1,4 +1,4 @@
-"""The page that says which policy to take is made from the scores beside it, and these are of the rows there are."""
+"""The page "Which policy" is current: generated from the saved scores, which are those of the current scenarios."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from belated.studies.arena.play import PRECISION
 SCRIPTS = ROOT / "docs" / "scripts"
 FILE, PAGE, PICTURE = SCRIPTS / "arena.json", ROOT / "docs" / "which-policy.md", ROOT / "docs" / "images" / "arena.png"
 OTHERS = 3.0
-"""The ratio of all that is not told in a test."""
+"""The ratio of everything that a test does not set."""
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +34,12 @@ def script() -> Iterator[ModuleType]:
 
 
 def scores_with(ratio: Callable[[Scenario, str], float]) -> Scores:
-    """Scores of all rows and policies; Uniform has the least regret, so that the ratios are those told."""
-    found, labels = tuple(scenarios()), labels_of(contestants())
-    regret = np.array([[10.0 if label == "Uniform" else 10.0 * ratio(row, label) for label in labels] for row in found])
-    return Scores(found, labels, regret, regret / 50.0, regret / 1000.0, np.full(len(found), 60))
+    """Return scores of all scenarios and policies with these ratios; Uniform has the lowest regret."""
+    all_scenarios, labels = tuple(scenarios()), labels_of(contestants())
+    regret = np.array(
+        [[10.0 if label == "Uniform" else 10.0 * ratio(row, label) for label in labels] for row in all_scenarios]
+    )
+    return Scores(all_scenarios, labels, regret, regret / 50.0, regret / 1000.0, np.full(len(all_scenarios), 60))
 
 
 # ---- as it is ----
@@ -66,17 +68,17 @@ def test_the_page_is_in_the_navigation_and_its_picture_is_there() -> None:
 def tables(page: str, title: str) -> list[dict[str, list[str]]]:
     """The tables below a title, each by its first column."""
     lines = page.split(f"## {title}\n")[1].split("\n## ", maxsplit=1)[0].splitlines()
-    found: list[dict[str, list[str]]] = []
+    result: list[dict[str, list[str]]] = []
     before = ""
     for line in lines:
         if line.startswith("|"):
             name, *rest = (cell.strip(" *") for cell in line.strip("|").split("|"))
             if not before.startswith("|"):
-                found.append({})
+                result.append({})
             elif set(name) != set(":-"):
-                found[-1][name] = rest
+                result[-1][name] = rest
         before = line
-    return found
+    return result
 
 
 def test_every_case_has_the_figures_of_its_rows(script: ModuleType) -> None:
@@ -89,8 +91,8 @@ def test_every_case_has_the_figures_of_its_rows(script: ModuleType) -> None:
     for case in script.CASES:
         shown = tables(page, case.title)
         assert len(shown) == len(case.tables)
-        for table, (_, wanted) in zip(shown, case.tables, strict=True):
-            part = [row for row in scores.scenarios if wanted(row)]
+        for table, (_, belongs) in zip(shown, case.tables, strict=True):
+            part = [row for row in scores.scenarios if belongs(row)]
             held = sum(row.held_out for row in part)
             assert list(table) == list(script.SHOWN)
             assert case.policy in table
@@ -105,7 +107,7 @@ def test_every_case_has_the_figures_of_its_rows(script: ModuleType) -> None:
 
 def test_every_row_belongs_to_a_case(script: ModuleType) -> None:
     for row in scenarios():
-        assert any(wanted(row) for case in script.CASES[:-1] for _, wanted in case.tables), row.name
+        assert any(belongs(row) for case in script.CASES[:-1] for _, belongs in case.tables), row.name
 
 
 def test_every_row_that_misses_a_target_was_examined_and_no_other(script: ModuleType) -> None:
@@ -121,7 +123,7 @@ def test_the_defaults_are_what_it_advises(script: ModuleType) -> None:
     assert script.CASES[-1].policy == default_policy().label == read(FILE).ranked()[0]
 
 
-def test_targets_that_are_missed_are_told_with_the_reason(script: ModuleType) -> None:
+def test_missed_targets_are_listed_with_the_reason(script: ModuleType) -> None:
     bad = {"best-late-2000": 1.6, "half-at-once": 2.5, "lost-of-the-rest": 9.0}
 
     def ratio(row: Scenario, label: str) -> float:
@@ -148,8 +150,8 @@ def test_reasons_and_names_are_of_rows_and_policies_that_there_are(script: Modul
     names = {row.name for row in scenarios()}
     assert set(script.REASONS) <= names
     assert {*script.SHOWN, script.ELIMINATION} <= set(labels_of(contestants()))
-    told = [*script.REASONS.values()]
-    for word in re.findall(r"\b[a-z]+(?:-[a-z0-9*]+)+", " ".join(told)):
+    reasons = script.REASONS.values()
+    for word in re.findall(r"\b[a-z]+(?:-[a-z0-9*]+)+", " ".join(reasons)):
         assert any(re.fullmatch(word.replace("*", ".*"), name) for name in names), word
 
 
