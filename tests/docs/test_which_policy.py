@@ -35,11 +35,11 @@ def script() -> Iterator[ModuleType]:
 
 def scores_with(ratio: Callable[[Scenario, str], float]) -> Scores:
     """Return scores of all scenarios and policies with these ratios; Uniform has the lowest regret."""
-    all_scenarios, labels = tuple(scenarios()), labels_of(contestants())
+    played, labels = tuple(scenarios()), labels_of(contestants())
     regret = np.array(
-        [[10.0 if label == "Uniform" else 10.0 * ratio(row, label) for label in labels] for row in all_scenarios]
+        [[10.0 if label == "Uniform" else 10.0 * ratio(row, label) for label in labels] for row in played]
     )
-    return Scores(all_scenarios, labels, regret, regret / 50.0, regret / 1000.0, np.full(len(all_scenarios), 60))
+    return Scores(played, labels, regret, regret / 50.0, regret / 1000.0, np.full(len(played), 60))
 
 
 # ---- as it is ----
