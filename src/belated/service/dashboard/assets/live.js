@@ -1,11 +1,11 @@
-// Light or dark, and pages that keep themselves up to date. Without this script they are the same, but stand still.
+// Theme switch and live updates. Without this script the pages are the same, but static.
 (() => {
   "use strict";
-  const EVERY = 2000;
+  const INTERVAL = 2000;
   const root = document.documentElement;
-  const kept = { get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
-                 set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* not allowed: forget it */ } } };
-  const chosen = kept.get("belated-theme");
+  const storage = { get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
+                 set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* storage is disabled */ } } };
+  const chosen = storage.get("belated-theme");
   if (chosen === "dark" || chosen === "light") root.dataset.theme = chosen;
 
   const isDark = () => root.dataset.theme ? root.dataset.theme === "dark"
@@ -16,16 +16,16 @@
     button.hidden = false;
     button.addEventListener("click", () => {
       root.dataset.theme = isDark() ? "light" : "dark";
-      kept.set("belated-theme", root.dataset.theme);
+      storage.set("belated-theme", root.dataset.theme);
     });
   }
 
-  // A part that somebody is reading with the keyboard, or has marked, is left alone until they are done.
+  // A part with keyboard focus or selected text is not replaced until the user is done.
   function inUse(part) {
     const active = document.activeElement;
     if (active && active !== part && part.contains(active) && !active.classList.contains("scroll")) return true;
-    const marked = getSelection();
-    return marked && !marked.isCollapsed && part.contains(marked.anchorNode);
+    const selection = getSelection();
+    return selection && !selection.isCollapsed && part.contains(selection.anchorNode);
   }
 
   function replace(part, fresh) {
@@ -36,9 +36,9 @@
     const focused = [...part.querySelectorAll(".scroll")].indexOf(document.activeElement);
     part.replaceChildren(...document.importNode(fresh, true).childNodes);
     part.dataset.shown = inner;
-    part.querySelectorAll(".scroll").forEach((each, place) => {
-      each.scrollLeft = scrolled[place] || 0;
-      if (place === focused) each.focus({ preventScroll: true });
+    part.querySelectorAll(".scroll").forEach((each, index) => {
+      each.scrollLeft = scrolled[index] || 0;
+      if (index === focused) each.focus({ preventScroll: true });
     });
     if (last) {
       part.querySelectorAll("[data-seq]").forEach((row) => row.classList.toggle("new", Number(row.dataset.seq) > last));
@@ -46,10 +46,10 @@
   }
 
   async function refresh() {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-    if (answer.redirected) { location.reload(); return; }
-    if (!answer.ok) throw new Error(String(answer.status));
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const response = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+    if (response.redirected) { location.reload(); return; }
+    if (!response.ok) throw new Error(String(response.status));
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
     for (const part of document.querySelectorAll("[data-live]")) {
       const fresh = page.getElementById(part.id);
       if (fresh) replace(part, fresh);
@@ -62,28 +62,28 @@
     if (!state) return;
     let paused = false;
     state.hidden = pause.hidden = false;
-    const tell = (kind, text) => {
+    const show = (kind, text) => {
       if (state.textContent !== text) { state.textContent = text; state.className = `state ${kind}`; }
     };
-    tell("live", "live");
+    show("live", "live");
     pause.addEventListener("click", () => {
       paused = !paused;
       pause.setAttribute("aria-pressed", String(paused));
-      pause.textContent = paused ? "Go on" : "Pause";
-      tell(paused ? "paused" : "live", paused ? "paused" : "live");
+      pause.textContent = paused ? "Resume" : "Pause";
+      show(paused ? "paused" : "live", paused ? "paused" : "live");
     });
-    const again = async () => {
+    const poll = async () => {
       if (!paused && !document.hidden) {
         try {
           await refresh();
-          if (!paused) tell("live", "live");
+          if (!paused) show("live", "live");
         } catch {
-          tell("lost", "no contact; trying again");
+          show("lost", "connection lost; retrying");
         }
       }
-      setTimeout(again, EVERY);
+      setTimeout(poll, INTERVAL);
     };
-    setTimeout(again, EVERY);
+    setTimeout(poll, INTERVAL);
   }
 
   addEventListener("DOMContentLoaded", () => { setUpTheme(); setUpLive(); });
