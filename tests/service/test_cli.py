@@ -78,7 +78,7 @@ def test_keys_are_made_listed_and_revoked(db: str) -> None:
     assert belated("keys", "revoke", "boss", "--db", db).returncode == 0
     after = belated("keys", "list", "--db", db).stdout
     assert re.search(r"^boss +admin +2\S+ +2\S+$", after, re.MULTILINE)
-    mistake(belated("keys", "revoke", "boss", "--db", db), "there is no key 'boss' in use")
+    mistake(belated("keys", "revoke", "boss", "--db", db), "there is no active key 'boss'")
     assert belated("keys", "create", "--role", "reader", "--name", "boss", "--db", db).returncode == 0
 
 
@@ -100,7 +100,7 @@ def test_wrong_keys_are_mistakes(tmp_path: Path) -> None:
     mistake(belated("keys", "revoke", "x", "--db", db), "there is no such file")
     mistake(belated("keys", "create", "--role", "admin", "--name", "a b", "--db", db), "name is 'a b'; give 1 to 64")
     belated("keys", "create", "--role", "admin", "--name", "x", "--db", db)
-    mistake(belated("keys", "create", "--role", "admin", "--name", "x", "--db", db), "there is a key 'x' already")
+    mistake(belated("keys", "create", "--role", "admin", "--name", "x", "--db", db), "there is already a key 'x'")
 
 
 # ---- databases ----
@@ -118,7 +118,7 @@ def test_databases_that_cannot_be(tmp_path: Path) -> None:
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE x (y)")
     connection.close()
-    mistake(belated("verify", "--db", str(other)), "holds no experiments of belated's")
+    mistake(belated("verify", "--db", str(other)), "is not a database of belated")
 
 
 def test_a_server_that_cannot_be_reached() -> None:
@@ -168,7 +168,7 @@ def test_passwords_are_in_no_message(command: list[str], postgres: str) -> None:
     empty = fresh(postgres).replace("postgres@", "postgres:secret@")
     if command[0] in ("verify", "keys"):
         ended = belated(*command, "--db", empty)
-        mistake(ended, "holds no experiments of belated's")
+        mistake(ended, "is not a database of belated")
         assert "postgres:***@" in ended.stderr
         assert "secret" not in ended.stderr + ended.stdout
 
