@@ -235,8 +235,8 @@ def code_key(*roots: Any, owner: type[Any] | None = None) -> str | None:
 
 
 def python_key(cls: type[Any], *functions: Any, without: Iterable[str] = ()) -> str:
-    """The key of what a class does in plain Python: its methods (``without`` some), its attributes that are numbers, and
-    the functions that these and ``functions`` reach. Other values count by their type."""
+    """The key of what a class does in plain Python: its methods (``without`` some), its attributes that are numbers,
+    and the functions that these and ``functions`` reach. Other values count by their type."""
     roots: list[tuple[str, Any]] = [(function.__name__, function) for function in functions]
     for base in cls.__mro__:
         if not _is_library(base.__module__):
@@ -249,7 +249,9 @@ def python_key(cls: type[Any], *functions: Any, without: Iterable[str] = ()) -> 
 
 @cache
 def _machinery() -> str:
-    return f"{sys.version_info[:2]} {numba.__version__} {module_digest('belated.kernel.jit')}"
+    """What every compiled function depends on."""
+    modules = [module_digest(f"belated.kernel.{name}") for name in ("jit", "pipeline")]
+    return f"{sys.version_info[:2]} {numba.__version__} {modules}"
 
 
 def _short(lines: Iterable[str]) -> str:

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba import types
+from numba import extending, types
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
-from numba.extending import intrinsic, overload
 
 from belated.kernel.cache import PARTS, DiskCache
+from belated.kernel.pipeline import KernelFunction, LinkedCompiler
 
 COMPILE_ERRORS = (NumbaError, UnsupportedBytecodeError)
 """What numba raises where it cannot compile a function."""
@@ -27,6 +27,7 @@ COMPILE_ERRORS = (NumbaError, UnsupportedBytecodeError)
 F = TypeVar("F", bound=Callable[..., Any])
 
 _config: Any = numba.config
+_extending: Any = extending
 
 JIT = not _config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``."""
@@ -34,9 +35,9 @@ JIT = not _config.DISABLE_JIT
 SIMULATED = bool(_config.ENABLE_CUDASIM)
 """True under ``NUMBA_ENABLE_CUDASIM=1``: a GPU's threads are played by Python; needs ``NUMBA_DISABLE_JIT=1`` too."""
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-_INLINE: Any = {**_OPTIONS, "forceinline": True}
-_INNER: Any = {**_INLINE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_OUTLINED: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
+_INLINE: dict[str, Any] = {**_OUTLINED, "forceinline": True}
 
 
 def compiled(function: F) -> F:
@@ -44,25 +45,25 @@ def compiled(function: F) -> F:
 
     Division by zero gives inf or NaN in compiled code and an exception in plain Python: kernel code never divides by
     zero."""
-    return _compiled(function, _INLINE)
+    return _kernel_function(function, _INLINE)
 
 
 def inline(function: F) -> F:
     """``compiled`` for what only compiled code calls: no way in from Python is built, which halves the time to
     compile."""
-    return _compiled(function, _INNER)
+    return _kernel_function(function, _INLINE)
 
 
 def merged(function: F) -> F:
     """``inner`` for what is large and called in one place: it becomes part of its caller before that is compiled, so
     that it is not optimised once for itself and again with each caller up to the entry."""
-    return _compiled(function, {**_INNER, "inline": "always"})
+    return _kernel_function(function, {**_INLINE, "inline": "always"})
 
 
 def outlined(function: F) -> F:
     """``compiled`` for what is large and called in several places or seldom: nothing forces a copy into each of its
     callers. Numba hands that force on from a caller that is copied itself; elsewhere the optimiser decides."""
-    return _compiled(function, _OPTIONS)
+    return _kernel_function(function, _OUTLINED)
 
 
 def entry(function: F, owner: type[Any] | None = None) -> F:
@@ -73,9 +74,15 @@ def entry(function: F, owner: type[Any] | None = None) -> F:
     return result  # type: ignore[no-any-return]
 
 
-def _compiled(function: F, options: dict[str, Any]) -> F:
-    result: F = numba.njit(function, **options)
-    return result
+def _kernel_function(function: F, options: dict[str, Any]) -> F:
+    return KernelFunction(function, options) if JIT else function
+
+
+def _overload(stub: Any, bodies: Callable[..., Any]) -> None:
+    """Let compiled code call ``stub`` with the body that ``bodies`` gives for the types of its arguments."""
+    options = {**_INLINE, "pipeline_class": LinkedCompiler}
+    _extending.overload(stub, jit_options=options, strict=False, target="cpu")(bodies)
+    _extending.overload(stub, jit_options=_INLINE, strict=False)(bodies)  # on a GPU
 
 
 def ignore_overflow() -> Any:
@@ -114,7 +121,7 @@ def dispatch(stub: F, classes: tuple[type[Any], ...] = ()) -> F:
         first = arguments[0]
         return body_of(first.instance_class) if isinstance(first, types.NamedTuple | types.NamedUniTuple) else None
 
-    overload(plain, jit_options=_INNER, strict=False)(typed)
+    _overload(plain, typed)
     setattr(plain, PARTS, lambda owner: [(name, getattr(cls, name, None)) for cls in classes or (owner,)])
     return plain  # type: ignore[return-value]
 
@@ -147,7 +154,7 @@ def select_by_field(field: str, present: F, absent: F) -> F:
 
     plain.__name__ = plain.__qualname__ = present.__name__
     plain.__doc__ = present.__doc__
-    overload(plain, jit_options=_INNER, strict=False)(typed)
+    _overload(plain, typed)
     plain.typed = typed  # type: ignore[attr-defined]
     setattr(plain, PARTS, lambda _: [(field, present), ("", absent)])
     return plain  # type: ignore[return-value]
@@ -165,7 +172,7 @@ def select_by_flag(fact: str, present: F, absent: F) -> F:
 
     plain.__name__ = plain.__qualname__ = present.__name__
     plain.__doc__ = present.__doc__
-    overload(plain, jit_options=_INNER, strict=False)(typed)
+    _overload(plain, typed)
     plain.typed = typed  # type: ignore[attr-defined]
     setattr(plain, PARTS, lambda owner: [(fact, present if getattr(owner, fact, False) else absent)])
     return plain  # type: ignore[return-value]
@@ -188,6 +195,6 @@ def class_constant(stub: F) -> F:
 
     plain.__name__ = plain.__qualname__ = typed.__name__ = typed.__qualname__ = name
     plain.__doc__ = typed.__doc__ = stub.__doc__
-    made: Any = intrinsic(typed) if JIT else plain
+    made: Any = _extending.intrinsic(typed) if JIT else plain
     setattr(made, PARTS, lambda owner: [(name, bool(getattr(owner, name, False)))])
     return made  # type: ignore[no-any-return]

@@ -1,0 +1,80 @@
+"""Functions of the kernel: compiled up to LLVM code, which their callers link.
+
+numba finishes every function as if Python would call it: it optimises it together with all that it calls and makes
+machine code of it, and does so again with each of its callers, up to the entry. A :class:`KernelFunction` is left
+unfinished, and optimised once, as a part of each entry. This halves the time to compile an entry with many parts.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numba
+from numba.core import codegen, compiler, registry, typed_passes
+from numba.core.compiler_machinery import register_pass
+
+_numba: Any = numba
+_library: Any = codegen.JITCodeLibrary
+_compiler: Any = compiler
+_lowering: Any = typed_passes.NativeLowering
+_dispatcher: Any = registry.CPUDispatcher
+_register: Any = register_pass
+
+
+class _LinkedLibrary(_library):  # type: ignore[misc]
+    """LLVM code that is neither optimised nor made into machine code, only linked into that of its callers."""
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@_register(mutates_CFG=True, analysis_only=False)
+class _LinkedLowering(_lowering):  # type: ignore[misc]
+    """numba's pass from typed code to LLVM code, without what makes machine code of it."""
+
+    _name = "linked_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        library = state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        library.finalize()
+        lowered = state["cr"]
+        about, environment = lowered.fndesc, lowered.env
+        name = about.qualname.split(".")[-1]
+        function = _numba._dynfunc.make_function(about.lookup_module(), name, "", 0, environment, (library,))
+        state.targetctx.insert_user_function(function, about, [library])
+        state.reload_init.extend(library._reload_init)
+        state["cr"] = lowered._replace(cfunc=function)
+        return True
+
+
+class LinkedCompiler(_compiler.CompilerBase):  # type: ignore[misc]
+    """numba's passes with that one."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = _compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [(_LinkedLowering if each is _lowering else each, text) for each, text in passes.passes]
+        passes.finalize()
+        return [passes]
+
+
+class KernelFunction(_dispatcher):  # type: ignore[misc]
+    """A function that compiled code calls. Where Python calls it, it is compiled for that separately."""
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions={"nopython": True, **options}, pipeline_class=LinkedCompiler)
+        self._options = options
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._for_python(*arguments)
+
+    @cached_property
+    def _for_python(self) -> Any:
+        options = {name: value for name, value in self._options.items() if not name.startswith("no_")}
+        return numba.njit(self.py_func, **options)
