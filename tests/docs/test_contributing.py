@@ -67,6 +67,7 @@ def test_a_plugin_is_a_file_a_test_and_one_export_line(package: str, name: str) 
     assert len(BLOCKS) == 6
 
 
+@pytest.mark.slow
 def test_the_policy_keeps_the_contract(project: Path) -> None:
     """Only this policy is compiled."""
     contract = ["tests/contract/test_policies.py", "tests/contract/test_compiled_code.py"]
