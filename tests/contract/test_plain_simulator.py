@@ -76,9 +76,16 @@ def assert_game_agrees(game: Game, runs: int = 1) -> None:
     assert_agree(game.problem, game.policies, **setting)
 
 
-@strategies.examples(500)
+@strategies.examples(100)
 @given(games())
 def test_every_policy_on_any_problem(game: Game) -> None:
+    assert_game_agrees(game)
+
+
+@pytest.mark.slow
+@strategies.examples(500)
+@given(games())
+def test_every_policy_on_more_problems(game: Game) -> None:
     assert_game_agrees(game)
 
 
@@ -88,6 +95,7 @@ def test_every_policy_on_many_arms(game: Game) -> None:
     assert_game_agrees(game)
 
 
+@pytest.mark.slow
 @strategies.examples(250)
 @given(game=games(), bits=st.integers(1, 4))
 def test_wheels_of_many_levels(game: Game, bits: int) -> None:
