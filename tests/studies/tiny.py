@@ -14,6 +14,7 @@ import pytest
 from belated.simulation.result import Result
 from belated.simulation.simulate import simulate
 from belated.studies.experiments import PaperExperiment, read_file
+from belated.studies.study import Cell
 
 HEAD = """\
 title = "Two arms"
@@ -85,11 +86,15 @@ HORIZON = 4000
 """The most rounds of a run."""
 
 
+def _shorter(cell: Cell, horizon: int) -> Cell:
+    return replace(cell, horizon=horizon, policies=tuple(replace(one, horizon=horizon) for one in cell.policies))
+
+
 def shortened(given: PaperExperiment) -> PaperExperiment:
     """The experiment with fewer rounds."""
     studies = {}
     for name, study in given.studies.items():
-        cells = tuple(replace(cell, horizon=min(cell.horizon, HORIZON)) for cell in study.cells)
+        cells = tuple(_shorter(cell, min(cell.horizon, HORIZON)) for cell in study.cells)
         marks = study.checkpoints
         few = marks if isinstance(marks, int) else tuple(mark for mark in marks if mark <= HORIZON)
         studies[name] = replace(study, cells=cells, checkpoints=few)

@@ -80,4 +80,4 @@ def test_values_of_any_kind_have_files_of_their_own(tmp_path: Path, values: str)
     reproduce([found], out=tmp_path / "made")
     assert len(list((tmp_path / "made/results").iterdir())) == len(list(tmp_path.rglob("*.npz"))) == 3
     (again,) = reproduce([found], out=tmp_path / "made")
-    assert (again.cost.cached, again.results) == (3, 3)
+    assert (again.cost.cached, again.cost.results) == (3, 3)
