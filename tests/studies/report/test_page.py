@@ -74,7 +74,7 @@ def opened(request: pytest.FixtureRequest, browser: Browser, everything: Path) -
 
 
 def test_the_browser_has_nothing_to_complain_about(opened: Opened, everything: Path) -> None:
-    opened.save("page")
+    opened.keep("page")
     assert opened.said == []
     assert [url for url in opened.asked if not url.startswith("data:")] == [(everything / "report/index.html").as_uri()]
 
@@ -96,7 +96,7 @@ def test_nothing_is_wider_than_the_window(opened: Opened) -> None:
     assert opened.overflow() <= 0
     opened.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert opened.overflow() <= 0
-    opened.save("opened")
+    opened.keep("opened")
     opened.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = false)")
 
 
@@ -192,5 +192,5 @@ def test_it_can_be_printed(browser: Browser, everything: Path) -> None:
     assert not opened.page.locator(".claims details").first.is_visible()
     assert opened.page.locator(".claims .verdict").first.is_visible()
     assert opened.page.locator("figure img").first.is_visible()
-    opened.save("printed")
+    opened.keep("printed")
     opened.page.close()
