@@ -192,7 +192,7 @@ def test_an_export_without_events_makes_its_experiment(tmp_path: Path) -> None:
     with hosting(db) as server, server.client() as http:
         assert http.post("/v1/experiments", json=ASKED).status_code == 201
         Path(file).write_bytes(http.get("/v1/experiments/e/export.parquet").content)
-    assert belated("import", file, "--db", other).stdout == "e: made; the export has no events.\n"
+    assert belated("import", file, "--db", other).stdout == "e: created; the export has no events.\n"
     assert belated("import", file, "--db", other).stdout == "e: everything was already there.\n"
     with hosting(db) as server, server.client() as http:
         assert http.post("/v1/experiments/e/decisions").status_code == 201
@@ -233,6 +233,7 @@ def test_every_line_of_the_log_is_json(tmp_path: Path) -> None:
     assert line["timestamp"].endswith("Z")
 
 
+@pytest.mark.slow
 def test_an_upload_that_stalls_holds_up_the_end_for_a_few_seconds(tmp_path: Path) -> None:
     server = start(str(tmp_path / "bandits.db"))
     host, port = server.url.removeprefix("http://").split(":")

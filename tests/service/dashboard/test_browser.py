@@ -171,7 +171,7 @@ def test_many_labels_make_room_for_each_other(browser: Browser, demo: LocalServe
             seen.keep(f"labels-{width}")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_damaged_experiments_are_seen_at_once(browser: Browser, demo: LocalServer, scheme: Any) -> None:
     names = ["checkout", "W" * 64]
     whole = render("index.html", experiments=[], damaged=names, base=demo.url, keyed=False)
@@ -205,7 +205,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("width", [390, pytest.param(1400, marks=pytest.mark.slow)])
 def test_nothing_is_wider_than_the_window(browser: Browser, demo: LocalServer, width: int) -> None:
     for path in PAGES:
         with watching(browser, demo.url, path, viewport={"width": width, "height": 900}) as seen:
