@@ -98,12 +98,12 @@ def from_table(cls: type[T], data: Any, at: str, owner: str = "") -> T:
     """Build a dataclass from a table: its fields are the keys, their annotations say what each may be."""
     owner = owner or cls.__name__
     values = mapping(data, at, f"a table for {owner}")
-    known = {field.key: field for field in _fields(cast("Any", cls))}
-    reject_unknown(values, known, at, owner)
-    for key, field in known.items():
+    by_key = {field.key: field for field in _fields(cast("Any", cls))}
+    reject_unknown(values, by_key, at, owner)
+    for key, field in by_key.items():
         if key not in values and field.required:
             raise ConfigurationError(f"{join(at, key)} is missing; give {field.give or f'it: {owner} needs it'}.")
-    return cls(**{known[key].name: _read(value, known[key].hint, join(at, key)) for key, value in values.items()})
+    return cls(**{by_key[key].name: _read(value, by_key[key].hint, join(at, key)) for key, value in values.items()})
 
 
 def from_table_by_kind(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
@@ -118,7 +118,7 @@ def from_table_by_kind(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
 @cache
 def _fields(cls: Any) -> tuple[_Field, ...]:
     hints = get_type_hints(cls, include_extras=True)
-    found = []
+    described = []
     for field in fields(cls):
         if field.init:
             hint = hints[field.name]
@@ -127,8 +127,8 @@ def _fields(cls: Any) -> tuple[_Field, ...]:
             domain = next((extra for extra in extras if isinstance(extra, Domain)), None)
             give = key.give or (domain.describe() if domain else _WORDS.get(_plain_type(hint), ""))
             required = field.default is MISSING and field.default_factory is MISSING
-            found.append(_Field(field.name, key.name or field.name, hint, required, give))
-    return tuple(found)
+            described.append(_Field(field.name, key.name or field.name, hint, required, give))
+    return tuple(described)
 
 
 def _plain_type(hint: Any) -> Any:

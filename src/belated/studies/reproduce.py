@@ -14,7 +14,7 @@ from belated.simulation.result import Result
 from belated.studies.claims import Claim, ClaimVerdict, Evidence, Status
 from belated.studies.experiments import PaperExperiment
 from belated.studies.result_cache import ResultCache
-from belated.studies.runner import Batch, Cost, RunnerStep, StoppingRule, StudyRunner
+from belated.studies.runner import Cost, RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.studies.study import Study
 from belated.validation import Domain, check_number
 
@@ -112,14 +112,14 @@ def _play(runner: StudyRunner, experiment: PaperExperiment, fraction: float) -> 
 
 def _until_decided(study: Study, claims: Mapping[int, Claim]) -> StoppingRule[tuple[Evidence, dict[int, ClaimVerdict]]]:
     """Add runs to the cells of undecided claims, those first that need the fewest, until all claims are decided."""
-    results: dict[int, Result] = yield Batch(range(len(study.cells)), study.runs)
+    results: dict[int, Result] = yield RunBatch(range(len(study.cells)), study.runs)
     verdicts: dict[int, ClaimVerdict] = {}
     runs = study.interim_looks()[0]
     cells = {cell for claim in claims.values() for cell in study.where(claim.where)}
     while True:
         short = [cell for cell in sorted(cells) if results[cell].runs < runs]
         if short:
-            results |= yield Batch(short, runs)
+            results |= yield RunBatch(short, runs)
         evidence = Evidence(study, tuple(results[cell] for cell in range(len(study.cells))))
         for number, claim in claims.items():
             if number not in verdicts or verdicts[number].undecided:

@@ -29,7 +29,7 @@ _SEED_STEP = 2**64
 
 
 @dataclass(frozen=True)
-class Batch:
+class RunBatch:
     """Runs to play: the same number of runs for each of these cells."""
 
     cells: Sequence[int]
@@ -40,7 +40,7 @@ class Batch:
     """Runs of the batches before, which this one adds to."""
 
 
-StoppingRule = Generator[Batch, dict[int, Result], T]
+StoppingRule = Generator[RunBatch, dict[int, Result], T]
 """Yields batches to play, receives the results of each by cell, and returns what they come to."""
 
 
@@ -102,7 +102,7 @@ class StudyRunner:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopped = True
         self._pool.shutdown(cancel_futures=True)
@@ -137,7 +137,7 @@ class StudyRunner:
             outcome: T = stop.value
             return outcome
 
-    def _play(self, study: Study, batch: Batch, experiment: str, cost: Cost) -> dict[int, Result]:
+    def _play(self, study: Study, batch: RunBatch, experiment: str, cost: Cost) -> dict[int, Result]:
         rounds = {number: batch.runs * study.cells[number].horizon * len(study.labels) for number in batch.cells}
         left = sum(rounds.values())  # cached results are not played, and say nothing about the pace
         done = dict.fromkeys(batch.cells, 0)
@@ -189,7 +189,7 @@ class StudyRunner:
         return self._device != "cpu" and cell.horizon <= MAX_HORIZON_ON_DEVICE
 
     def _result(
-        self, study: Study, cell: Cell, batch: Batch, device: str, report: Callable[[Progress], None]
+        self, study: Study, cell: Cell, batch: RunBatch, device: str, report: Callable[[Progress], None]
     ) -> tuple[Result, bool]:
         """The result of a cell, and whether it was cached."""
         checkpoints = study.checkpoints if isinstance(study.checkpoints, int) else list(study.checkpoints)

@@ -15,7 +15,7 @@ from belated.policies import Policy
 from belated.problem import Family, Problem
 from belated.simulation.progress import Progress, progress_reporter
 from belated.simulation.result import Result
-from belated.studies.runner import Batch, RunnerStep, StoppingRule, StudyRunner
+from belated.studies.runner import RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.studies.study import Axis, Cell, Study, column_labels
 from belated.validation import MAX_HORIZON, check_integer
 
@@ -148,7 +148,7 @@ def sweep_study(
         nonlocal before
         for cell in range(len(study.cells)):
             before = 0
-            played = yield Batch([cell], study.runs)
+            played = yield RunBatch([cell], study.runs)
             results.append(played[cell])
         return swept()
 

@@ -293,7 +293,7 @@ JUNK = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_nothing_but_a_named_mistake_comes_of_junk(draw: st.DataObject) -> None:
     data = copy.deepcopy(BASE)

@@ -97,9 +97,7 @@ def small_map(scores: Scores) -> Figure:
     values = np.stack([*(part.means()[order] for part in parts), np.array([value for _, value in worst])], axis=1)
     with matplotlib.rc_context(STYLE | {"axes.grid": False, "font.size": 9.5}):
         figure = Figure(figsize=(9.0, 1.9 + _TILE * len(labels)), dpi=150, layout="constrained")
-        figure.suptitle(
-            "Regret relative to the best policy: geometric means", fontsize=13, fontweight="bold"
-        )
+        figure.suptitle("Regret relative to the best policy: geometric means", fontsize=13, fontweight="bold")
         axes = figure.subplots()
         _tiles(axes, values, np.zeros(values.shape, np.bool_), bold=range(len(labels)), columns=[0])
         titles = ["all scenarios"] + [_SHORT[kind] for kind in scores.kinds if len(parts) > 1] + ["worst scenario"]

@@ -11,7 +11,7 @@ from belated.policies import Policy
 from belated.studies.arena.contestants import labels_of
 from belated.studies.arena.scenarios import Scenario
 from belated.studies.arena.scores import Scores, check_regrets, max_rel_error
-from belated.studies.runner import Batch, RunnerStep, StoppingRule, StudyRunner
+from belated.studies.runner import RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.validation import check_integer
 
 FIRST_RUNS, MAX_RUNS = 120, 15_360
@@ -74,13 +74,13 @@ def play(
 
 def _until_precise(scenario: Scenario, labels: Sequence[str], runs: int, max_runs: int) -> StoppingRule[Scores]:
     """Add batches of runs until each ratio is known to the precision, or there are no more runs."""
-    results = yield Batch([0], runs)
+    results = yield RunBatch([0], runs)
     final = results[0].final
     check_regrets(scenario.name, labels, final)
     number = 1
     while (count := final.shape[1]) < max_runs and (excess := max_rel_error(final) / PRECISION) > 1.0:
         total = min(int(1.1 * count * excess**2) + 1, 4 * count, max_runs)
-        results = yield Batch([0], total - count, number=number, earlier_runs=count)
+        results = yield RunBatch([0], total - count, number=number, earlier_runs=count)
         final = np.concatenate([final, results[0].final], axis=1)
         number += 1
     return Scores.of(scenario, labels, final)

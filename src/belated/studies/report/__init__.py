@@ -78,11 +78,11 @@ class Report:
         return self._out / "report" / "index.html"
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._drawing.shutdown(cancel_futures=True)
         if "_folder" in self.__dict__:
-            self._stage.__exit__(kind, error, trace)
+            self._stage.__exit__(error_type, error, trace)
 
 
 def _write_figure(path: Path, spec: FigureSpec, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
