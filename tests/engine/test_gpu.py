@@ -1,4 +1,4 @@
-"""The GPU's kernel where there is no GPU: in numba's simulator it gives the bits of the compiled code of the CPU."""
+"""The GPU's kernel in numba's simulator gives the bits of the CPU."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from simulated_gpu import CASES, FIELDS, play
 
 from belated.simulation import result_builder
+from support.simulated_gpu import CASES, FIELDS, play
 
-HERE = Path(__file__).resolve().parent
+TESTS = Path(__file__).resolve().parents[1]
 SIMULATED = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
 
 
 def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(HERE), *(entry for entry in sys.path if entry)])
+    path = os.pathsep.join([str(TESTS), *(entry for entry in sys.path if entry)])
     environment = {**os.environ, "PYTHONPATH": path, **more}
     return subprocess.run(
         [sys.executable, "-W", "ignore:overflow:RuntimeWarning", *arguments],
@@ -33,19 +33,19 @@ def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    file = tmp_path_factory.mktemp("simulated") / "found.npz"
-    done = run(str(HERE / "simulated_gpu.py"), str(file), **SIMULATED)
+    file = tmp_path_factory.mktemp("simulated") / "results.npz"
+    done = run(str(TESTS / "support" / "simulated_gpu.py"), str(file), **SIMULATED)
     assert done.returncode == 0, done.stderr
-    with np.load(file) as found:
-        return dict(found)
+    with np.load(file) as results:
+        return dict(results)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_kernel_gives_the_bits_of_the_processor(
+def test_the_kernel_gives_the_bits_of_the_cpu(
     name: str, simulated: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for key, value in CASES[name][2].items():
-        if hasattr(result_builder, key):  # what the processor has too
+        if hasattr(result_builder, key):  # what the CPU has too
             monkeypatch.setattr(result_builder, key, value)
     expected = play(name, "cpu")
     for field in FIELDS:

@@ -1,1 +1,1 @@
-"""The engine: laws as numbers, feedback in flight, the compiled episode."""
+"""The engine: problems as arrays, the compiled loop, channels for pending feedback, sources of draws."""

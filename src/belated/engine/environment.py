@@ -1,7 +1,6 @@
-"""The environment of one run, as plain numbers: what the engine draws, one pull at a time.
+"""The environment of one run in plain Python: what the engine draws, one pull at a time.
 
-This is all that a simulator written by other hands needs to meet the same rewards and delays to the bit.
-"""
+It is all that another simulator needs to see the same rewards and delays, bit for bit."""
 
 from __future__ import annotations
 

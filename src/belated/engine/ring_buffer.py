@@ -18,8 +18,8 @@ ONE = np.uint32(1)
 class RingCursor(NamedTuple):
     """Kept in registers from round to round."""
 
-    slot: Any  # of the present round
-    arm: Any  # the feedback that is due next, as it is stored: read one round early, since that takes long
+    slot: Any  # of the present round: it holds the feedback that is due until that of this round is sent
+    arm: Any  # on a GPU: the feedback that is due, as it is stored, prefetched in the round before
     reward: Any
 
 
@@ -48,8 +48,10 @@ class RingBuffer(NamedTuple):
 
     @staticmethod
     def deliver(channel: Any, policy: Any, run: Any, state: Any, cursor: Any, now: Any) -> Any:
+        stored_arm, stored_reward = _due(channel, run, cursor)
+        cursor = _prefetch(channel, run, cursor)
         if now > channel.delay + 1:
-            arm, reward = _unpack(channel, run, *_read(channel, cursor.slot))
+            arm, reward = _unpack(channel, run, stored_arm, stored_reward)
             rank = np.int64(state.observed[arm])  # feedback of an arm comes in the order of its pulls
             interface.record_feedback(policy, state, arm, reward, rank, np.int64(now - 1 - channel.delay), now)
         return cursor
@@ -78,17 +80,39 @@ def _after(channel: RingBuffer, slot: Any) -> Any:
     return np.uint32(slot + ONE) if slot < np.uint32(channel.delay) else np.uint32(0)
 
 
-def _write_both(channel: RingBuffer, slot: Any, arm: Any, reward: Any) -> Any:
-    """Store feedback; returns it as it is stored."""
+def _due_in_slot(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
+    """The feedback that is due, as it is stored."""
+    return _read(channel, cursor.slot)
+
+
+def _due_in_register(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
+    if channel.delay == 0:  # it was not sent yet when it would have been prefetched
+        return _read(channel, cursor.slot)
+    return cursor.arm, cursor.reward
+
+
+def _no_prefetch(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
+    """On a GPU, which would wait long for it: read the feedback that is due in the next round."""
+    return cursor
+
+
+def _prefetch_next(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
+    arm, reward = _read(channel, _after(channel, cursor.slot))
+    return RingCursor(cursor.slot, arm, reward)
+
+
+_due = select_by_field("stop", _due_in_slot, _due_in_register)
+_prefetch = select_by_field("stop", _no_prefetch, _prefetch_next)
+
+
+def _write_both(channel: RingBuffer, slot: Any, arm: Any, reward: Any) -> None:
+    """Store feedback."""
     channel.arm[slot] = arm
     channel.reward[slot] = reward
-    return np.uint32(arm), float(reward)
 
 
-def _write_packed(channel: RingBuffer, slot: Any, arm: Any, reward: Any) -> Any:
-    packed = np.uint32((arm << ONE) | np.uint32(reward))
-    channel.arm[slot] = packed
-    return packed, 0.0
+def _write_packed(channel: RingBuffer, slot: Any, arm: Any, reward: Any) -> None:
+    channel.arm[slot] = np.uint32((arm << ONE) | np.uint32(reward))
 
 
 def _read_both(channel: RingBuffer, slot: Any) -> Any:

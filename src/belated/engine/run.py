@@ -10,14 +10,29 @@ the loop is compiled for their types, so that choosing costs nothing in a round.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from belated.engine.draw_buffer import BitBuffer, DrawBuffer
 from belated.engine.draw_now import DrawBitNow, DrawNow, DrawRewardNow
 from belated.engine.ring_buffer import RingBuffer
+from belated.engine.run_io import (
+    BAD_ARM,
+    FINISHED,
+    NO_ROOM,
+    ONE,
+    STOPPED,
+    STRIDE,
+    RunInput,
+    RunOutput,
+    Stream,
+    as_round,
+    problem_of,
+    regret,
+    stop_requested,
+    stream_of,
+)
 from belated.engine.timing_wheel import TimingWheel
 from belated.kernel.jit import dispatch_among, inline, merged, select_by_field, select_by_flag
 from belated.kernel.law_table import NEVER
@@ -25,111 +40,6 @@ from belated.kernel.rng import run_key
 from belated.policies._base import interface
 from belated.policies._base.elimination import next_of_sweep, rest_of_sweep
 from belated.policies._base.state import State, reset
-
-FINISHED, NO_ROOM, STOPPED, BAD_ARM = range(4)
-"""Why playing ended. After NO_ROOM it can go on with a larger channel; nothing of the round has happened yet."""
-
-STRIDE = 2**20 - 1
-"""Spans of rounds end at the latest where a round's number has all of these bits: then the stop flag is read."""
-ONE = np.uint32(1)
-
-
-class RunInput(NamedTuple):
-    """What a chunk of runs plays. Row p of a problem's arrays is for run p of the chunk, or for all if there is one."""
-
-    gap: npt.NDArray[np.float64]  # (problems, K)
-    fixed_delay: npt.NDArray[np.int64]  # (problems, K) the arm's delay if it is always the same, else -1
-    checkpoint: npt.NDArray[np.int64]  # (C,) rounds, ascending
-    seed: npt.NDArray[np.uint64]  # (4,)
-    horizon: Any
-    first_run: Any  # number of the chunk's first run
-    stop: Any  # (1,) set to 1 by another thread to stop early; () on a GPU
-
-
-class RunOutput(NamedTuple):
-    """What a chunk of runs returns; rows are runs."""
-
-    curve: npt.NDArray[np.float64]  # (runs, C) pseudo-regret after each checkpoint
-    final: npt.NDArray[np.float64]  # (runs,) pseudo-regret at the horizon
-    pulls: npt.NDArray[np.int32]  # (runs, K)
-    observed: npt.NDArray[np.int32]  # (runs, K) feedback that came by the end of the last round
-    lost: npt.NDArray[np.int32]  # (runs, K) pulls whose feedback never comes
-    eliminated_at: npt.NDArray[np.int32]  # (runs, K)
-
-
-class Stream(NamedTuple):
-    """The environment of one run: its random key, and where its arms are in the table of laws."""
-
-    key_a: Any
-    key_b: Any
-    reward_row: Any  # of arm 0
-    delay_row: Any
-
-
-_for_channels = dispatch_among(RingBuffer, TimingWheel)
-_for_sources = dispatch_among(BitBuffer, DrawBuffer, DrawBitNow, DrawNow, DrawRewardNow)
-
-
-# ---- what a channel does ----
-
-
-@_for_channels
-def clear(channel: Any) -> Any:
-    """Drop all feedback."""
-
-
-@_for_channels
-def first_cursor(channel: Any) -> Any:
-    """What the channel keeps in registers from round to round, before round 1."""
-
-
-@_for_channels
-def has_room(channel: Any, now: Any) -> Any:
-    """Whether the rounds from ``now`` to :func:`span_end` can be played; call it before them."""
-
-
-@_for_channels
-def span_end(channel: Any, now: Any) -> Any:
-    """The last round that may be played before :func:`has_room` is called again."""
-
-
-@_for_channels
-def deliver(channel: Any, policy: Any, run: RunInput, state: State, cursor: Any, now: Any) -> Any:
-    """Give the policy all feedback that became known at the end of round ``now - 1``; returns the cursor."""
-
-
-@_for_channels
-def send(
-    channel: Any, policy: Any, run: RunInput, cursor: Any, arm: Any, rank: Any, now: Any, reward: Any, delay: Any
-) -> Any:
-    """Put the feedback of the pull of round ``now`` on its way; returns the cursor of the next round."""
-
-
-@_for_channels
-def count_pending(channel: Any, run: RunInput, state: State, cursor: Any, due: Any, now: Any) -> Any:
-    """Add to ``state.observed`` what becomes known at the end of the rounds from ``due`` to the horizon. The rounds
-    before ``now`` were played."""
-
-
-# ---- what a source does ----
-
-
-@_for_sources
-def restart(source: Any) -> Any:
-    """Forget the draws of the last run."""
-
-
-@_for_sources
-def draw(source: Any, stream: Stream, arm: Any, rank: Any) -> Any:
-    """(reward, delay) of an arm's pull number ``rank`` (0, 1, ...), the next one of this arm."""
-
-
-@_for_sources
-def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
-    """How many of the arm's pulls, ``pulls`` in all, have no feedback."""
-
-
-# ---- the loop ----
 
 
 @merged
@@ -157,7 +67,9 @@ def play_run(
         until = min(run.horizon, now | STRIDE, span_end(channel, now))
         until = as_round(run, min(until, run.checkpoint[point]) if point < points else until)
         while now <= until:
+            # 1. the feedback of rounds s with s + d = now - 1 becomes known
             cursor = deliver(channel, policy, run, state, cursor, now)
+            # 2. the policy chooses
             chosen = interface.choose(policy, state, now)
             committed = np.int64(interface.committed_arm(policy, state))
             if not interface.is_trusted(policy) and (not interface.is_arm(state, chosen) or committed >= state.arms):
@@ -166,6 +78,7 @@ def play_run(
                 count_pending(channel, run, state, cursor, now, now)
                 _play_committed(run, output, number, state, source, stream, np.uint32(committed), now, point)
                 return STOPPED if stop_requested(run) else FINISHED, now, point
+            # 3. the environment draws reward and delay, and the feedback is sent
             cursor = _pull(policy, run, state, channel, source, stream, cursor, np.uint32(chosen), now)
             now = as_round(run, now + 1)
             cursor, now = _play_decided(policy, run, state, channel, source, stream, cursor, now, until)
@@ -182,7 +95,7 @@ def play_run(
 def _pull(
     policy: Any, run: RunInput, state: State, channel: Any, source: Any, stream: Stream, cursor: Any, arm: Any, now: Any
 ) -> Any:
-    """Pull ``arm`` in round ``now``; returns the cursor of the next round."""
+    """Pull ``arm`` in round ``now``: draw, send the feedback, record. Returns the cursor of the next round."""
     rank = np.int64(state.pulls[arm])
     reward, delay = draw(source, stream, arm, rank)
     cursor = send(channel, policy, run, cursor, arm, rank, now, reward, delay)
@@ -294,55 +207,67 @@ def _play_committed(
     state.pulls[arm] = pulls_before + (run.horizon - (now - 1))
 
 
-@inline
-def stream_of(run: RunInput, number: Any) -> Stream:
-    """The environment of run ``number`` of the chunk. The table of laws begins with the rewards of all problems' arms;
-    their delays follow."""
-    problems, arms = run.gap.shape
-    key_a, key_b = run_key(run.seed[0], run.seed[1], run.first_run + number)
-    row = problem_of(run, number) * arms
-    return Stream(key_a, key_b, row, problems * arms + row)
+_for_channels = dispatch_among(RingBuffer, TimingWheel)
+_for_sources = dispatch_among(BitBuffer, DrawBuffer, DrawBitNow, DrawNow, DrawRewardNow)
 
 
-@inline
-def problem_of(run: RunInput, number: Any) -> Any:
-    """Which row of the problems run ``number`` of the chunk plays."""
-    return np.int64(number if run.gap.shape[0] > 1 else 0)
+# ---- what a channel does ----
 
 
-@inline
-def regret(run: RunInput, number: Any, state: State) -> Any:
-    """The pseudo-regret so far: gaps times pulls."""
-    gap = run.gap[problem_of(run, number)]
-    total = 0.0
-    arms = np.uint32(state.arms)  # of the same type as the arm: else both are compared as real numbers
-    arm = np.uint32(0)
-    while arm < arms:
-        total += gap[arm] * state.pulls[arm]
-        arm += ONE
-    return total
+@_for_channels
+def clear(channel: Any) -> Any:
+    """Drop all feedback."""
 
 
-def _read_flag(run: RunInput) -> Any:
-    """Whether another thread asked to stop; never on a GPU."""
-    return run.stop[0] != 0
+@_for_channels
+def first_cursor(channel: Any) -> Any:
+    """What the channel keeps in registers from round to round, before round 1."""
 
 
-def _never(run: RunInput) -> Any:
-    return False
+@_for_channels
+def has_room(channel: Any, now: Any) -> Any:
+    """Whether the rounds from ``now`` to :func:`span_end` can be played; call it before them."""
 
 
-def _wide(run: RunInput, number: Any) -> Any:
-    """The number of a round: 64 bits on a CPU, 32 on a GPU, where they are faster."""
-    return np.int64(number)
+@_for_channels
+def span_end(channel: Any, now: Any) -> Any:
+    """The last round that may be played before :func:`has_room` is called again."""
 
 
-def _narrow(run: RunInput, number: Any) -> Any:
-    return np.int32(number)
+@_for_channels
+def deliver(channel: Any, policy: Any, run: RunInput, state: State, cursor: Any, now: Any) -> Any:
+    """Give the policy all feedback that became known at the end of round ``now - 1``; returns the cursor."""
 
 
-stop_requested = select_by_field("stop", _read_flag, _never)
-as_round = select_by_field("stop", _wide, _narrow)
+@_for_channels
+def send(
+    channel: Any, policy: Any, run: RunInput, cursor: Any, arm: Any, rank: Any, now: Any, reward: Any, delay: Any
+) -> Any:
+    """Put the feedback of the pull of round ``now`` on its way; returns the cursor of the next round."""
+
+
+@_for_channels
+def count_pending(channel: Any, run: RunInput, state: State, cursor: Any, due: Any, now: Any) -> Any:
+    """Add to ``state.observed`` what becomes known at the end of the rounds from ``due`` to the horizon. The rounds
+    before ``now`` were played."""
+
+
+# ---- what a source does ----
+
+
+@_for_sources
+def restart(source: Any) -> Any:
+    """Forget the draws of the last run."""
+
+
+@_for_sources
+def draw(source: Any, stream: Stream, arm: Any, rank: Any) -> Any:
+    """(reward, delay) of an arm's pull number ``rank`` (0, 1, ...), the next one of this arm."""
+
+
+@_for_sources
+def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
+    """How many of the arm's pulls, ``pulls`` in all, have no feedback."""
 
 
 # ---- chunks of runs on a CPU ----

@@ -15,7 +15,8 @@ from belated.engine.compile_pool import crew_for, missing_for
 from belated.engine.draw_buffer import BitBuffer
 from belated.engine.encode import EncodedProblem
 from belated.engine.ring_buffer import RingBuffer
-from belated.engine.run import BAD_ARM, NO_ROOM, STOPPED, RunInput, RunOutput, play_ring, play_wheel
+from belated.engine.run import play_ring, play_wheel
+from belated.engine.run_io import BAD_ARM, NO_ROOM, STOPPED, RunInput, RunOutput
 from belated.engine.speculative import packed_wheel
 from belated.engine.speculative.play import LONGEST, play_speculatively
 from belated.kernel.compile import compile_for

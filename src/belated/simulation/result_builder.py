@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.run import RunOutput
+from belated.engine.run_io import RunOutput
 from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
 from belated.policies import Policy

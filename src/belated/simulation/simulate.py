@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine.encode import encode_problems
-from belated.engine.run import RunOutput
+from belated.engine.run_io import RunOutput
 from belated.engine.runner import Chunk, Plan, run_chunk
 from belated.errors import Interrupted, InvalidParameter
 from belated.kernel.rng import check_seed, family_generator

@@ -1,1 +1,1 @@
-"""Runs on a GPU: one thread a run."""
+"""Runs on a GPU: one thread plays one run."""

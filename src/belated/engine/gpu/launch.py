@@ -16,7 +16,7 @@ from belated.engine.encode import EncodedProblem
 from belated.engine.gpu.kernel import device, exactly, kernel_for
 from belated.engine.gpu.layout import THREADS, KernelVariant, Launch, plan_launch
 from belated.engine.gpu.memory import BUFFERS, Buffer
-from belated.engine.run import RunOutput
+from belated.engine.run_io import RunOutput
 from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
 from belated.kernel.jit import SIMULATED

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from belated.engine.draw_buffer import DrawBuffer, begins_batch, entry_of, refill, rest_of_batch
-from belated.engine.run import (
+from belated.engine.run import begin_run, end_run
+from belated.engine.run_io import (
     FINISHED,
     NO_ROOM,
     ONE,
@@ -20,8 +21,6 @@ from belated.engine.run import (
     STRIDE,
     RunInput,
     RunOutput,
-    begin_run,
-    end_run,
     regret,
     stop_requested,
     stream_of,

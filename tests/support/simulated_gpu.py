@@ -1,6 +1,6 @@
-"""Plays problems with the GPU's kernel in numba's simulator, each thread a thread of Python; writes what came out.
+"""Play problems with the GPU's kernel in numba's simulator, each thread a thread of Python; write the results to FILE.
 
-Run by test_cuda.py with NUMBA_ENABLE_CUDASIM=1 and NUMBA_DISABLE_JIT=1: ``python simulated_gpu.py FILE``."""
+Run by tests/engine/test_gpu.py with NUMBA_ENABLE_CUDASIM=1 and NUMBA_DISABLE_JIT=1."""
 
 from __future__ import annotations
 
@@ -12,53 +12,19 @@ import numpy as np
 from belated import Problem, Result, simulate
 from belated.delays import ByReward, Empirical, Fixed, Geometric, Mixture, Never, PacketLoss, Pareto
 from belated.engine.gpu import kernel, launch, layout
-from belated.policies import (
-    UCB,
-    Arm,
-    OptimisticPessimisticElimination,
-    OptimisticUCB,
-    PatientBandits,
-    PendingUCB,
-    PhasedElimination,
-    PrefixElimination,
-    PrefixUCB,
-    State,
-    SuccessiveElimination,
-    ThompsonSampling,
-    UniformChoice,
-    policy,
-)
-from belated.policies._base.policy import POLICIES as REGISTERED
+from belated.policies import UCB, Arm, EliminationPolicy, OptimisticUCB, State, SuccessiveElimination, policy
 from belated.rewards import Bernoulli, Beta, Constant
 from belated.rewards import Uniform as UniformReward
 from belated.simulation import result_builder
 from own_policies import Impatient
+from support.policies import every_variant
 
-POLICIES: list[Any] = [
-    UCB(confidence=1.0),
-    SuccessiveElimination(confidence=0.05),
-    PhasedElimination(confidence=0.01),
-    OptimisticPessimisticElimination(confidence=0.02),
-    OptimisticUCB(confidence=0.1),
-    PatientBandits(alpha=0.5, constant=0.5),
-    ThompsonSampling(),
-    UniformChoice(),
-]
-REMEMBERING: list[Any] = [
-    PrefixUCB(confidence=0.1),
-    PrefixUCB(confidence=0.1, spread=True),
-    PrefixElimination(confidence=0.02),
-    PendingUCB(confidence=0.1),
-    PendingUCB(patience=4),
-]
-"""Those with statistics of their own for each arm, and PendingUCB for all arms together."""
-LISTED = POLICIES + REMEMBERING
-EVERY = LISTED + [
-    cls()
-    for cls in REGISTERED.values()
-    if cls.__module__.startswith("belated.") and cls not in {type(listed) for listed in LISTED}
-]
-"""A policy of the package that is not listed plays as it is."""
+EVERY: list[Any] = every_variant()
+WITH_MEMORY = [each for each in EVERY if each.memory > 0]
+"""Those with their own statistics for each arm, and PendingUCB for all arms together."""
+PLAIN = [each for each in EVERY if isinstance(each, UCB | EliminationPolicy) and each.memory == 0]
+"""UCB and elimination."""
+TREES = [each for each in EVERY if isinstance(each, UCB | OptimisticUCB)]
 BINARY = [Bernoulli(0.2), Bernoulli(0.8), Bernoulli(0.5)]
 MANY = [Bernoulli(0.1 + 0.8 * (7 * arm % 11) / 11) for arm in range(70)]
 RUNS = 21
@@ -87,7 +53,7 @@ class LateElimination(SuccessiveElimination):
 @policy
 class Balanced(UCB):
     """Pulls the first arm while it has fewer answers than the second: counts are subtracted, and differ by less than
-    nothing."""
+    zero."""
 
     label = "Balanced"
 
@@ -112,21 +78,21 @@ CASES: dict[str, tuple[Any, list[Any], dict[str, int]]] = {
     "ring, counts in 32 bits": (Problem(BINARY, Fixed(4)), EVERY, {"SHORT": 8}),
     "ring, nothing shared": (Problem(BINARY, Fixed(9)), EVERY, {"SHARED_BYTES": 0}),
     "wheel": (Problem(BINARY, Geometric(8.0)), EVERY, {}),
-    "wheel, other rewards": (Problem(OTHERS, Empirical([0, 3, 11], never=0.1)), POLICIES[:3] + REMEMBERING, {}),
+    "wheel, other rewards": (Problem(OTHERS, Empirical([0, 3, 11], never=0.1)), PLAIN + WITH_MEMORY, {}),
     "wheel, several levels": (Problem(BINARY, Pareto(0.4)), EVERY, {"WHEEL_BITS": 2}),
-    "lost": (Problem(BINARY, [PacketLoss(0.5), Never(), Fixed(3)]), POLICIES[:4] + REMEMBERING, {}),
-    "by reward": (Problem(BINARY, ByReward({0.0: Fixed(20), 1.0: Geometric(3.0)})), POLICIES[:4] + REMEMBERING, {}),
-    "mixture": (Problem(BINARY, Mixture([(0.5, Fixed(2)), (0.5, Never())])), POLICIES[:4] + REMEMBERING, {}),
-    "several launches": (Problem(BINARY, Fixed(5)), [POLICIES[0], POLICIES[1], *REMEMBERING], {"MOST_RUNS": 8}),
-    "a tree of arms": (Problem(MANY, Fixed(5)), [POLICIES[0], POLICIES[1], POLICIES[4], *REMEMBERING], TREE),
+    "lost": (Problem(BINARY, [PacketLoss(0.5), Never(), Fixed(3)]), PLAIN + WITH_MEMORY, {}),
+    "by reward": (Problem(BINARY, ByReward({0.0: Fixed(20), 1.0: Geometric(3.0)})), PLAIN + WITH_MEMORY, {}),
+    "mixture": (Problem(BINARY, Mixture([(0.5, Fixed(2)), (0.5, Never())])), PLAIN + WITH_MEMORY, {}),
+    "several launches": (Problem(BINARY, Fixed(5)), PLAIN[:2] + WITH_MEMORY, {"MOST_RUNS": 8}),
+    "a tree of arms": (Problem(MANY, Fixed(5)), TREES + PLAIN[-1:] + WITH_MEMORY, TREE),
     "a tree of arms, nothing shared": (
         Problem(MANY, Geometric(4.0)),
-        [POLICIES[0], *REMEMBERING],
+        PLAIN[:1] + WITH_MEMORY,
         {**TREE, "SHARED_BYTES": 0},
     ),
     "own policies, ring": (Problem(BINARY, Fixed(9)), OWN, {}),
     "own policies, wheel": (Problem(BINARY, Geometric(8.0)), OWN, {}),
-    "summed up in blocks": (Problem(BINARY, Fixed(5)), POLICIES[:2], {"KEPT_NUMBERS": 1, "BLOCK": 4}),
+    "summed up in blocks": (Problem(BINARY, Fixed(5)), PLAIN[:2], {"KEPT_NUMBERS": 1, "BLOCK": 4}),
 }
 FIELDS = ("mean", "stderr", "final", "curves", "pulls", "observed", "lost", "in_flight", "eliminated_at")
 
@@ -141,7 +107,7 @@ def play(name: str, device: str) -> Result:
 if __name__ == "__main__":
     for module in (layout, launch, kernel):
         module.THREADS = 8  # type: ignore[attr-defined]
-    found = {}
+    results = {}
     for name, (_, _, settings) in CASES.items():
         before = {
             key: (module, getattr(module, key))
@@ -152,7 +118,7 @@ if __name__ == "__main__":
         for key, (module, _) in before.items():
             setattr(module, key, settings[key])
         result = play(name, "cuda")
-        found |= {f"{name}/{field}": getattr(result, field) for field in FIELDS}
+        results |= {f"{name}/{field}": getattr(result, field) for field in FIELDS}
         for key, (module, value) in before.items():
             setattr(module, key, value)
-    np.savez(sys.argv[1], **found)
+    np.savez(sys.argv[1], **results)
