@@ -21,7 +21,7 @@ from belated.delays import Fixed
 from belated.engine import compile_pool
 from belated.engine.run import play_ring
 from belated.kernel import jit
-from belated.kernel.compile import is_on_disk
+from belated.kernel.cache import is_on_disk
 from belated.policies import (
     UCB,
     OptimisticUCB,

@@ -16,7 +16,7 @@ from belated import Problem, simulate
 from belated.delays import ByReward, Fixed, Geometric, LogNormal, Mixture, Never, PacketLoss, Pareto, Poisson, Uniform
 from belated.engine.speculative import packed_wheel
 from belated.engine.speculative.play import LONGEST
-from belated.kernel.packed_bytes import length, write
+from belated.kernel.intrinsics import byte_count, write_bytes
 from belated.policies import POLICIES, UCB, Arm, policy
 from belated.rewards import Bernoulli, Beta
 from same import assert_same_bits
@@ -219,8 +219,8 @@ def test_a_packed_wheel_carries_feedback_to_its_round(carried: Any) -> None:
 
 @numba.njit  # type: ignore[untyped-decorator]
 def _written(array: Any, start: Any, word: Any) -> Any:
-    write(array, start, word)
-    return length(word)
+    write_bytes(array, start, word)
+    return byte_count(word)
 
 
 @given(st.lists(st.integers(1, 255), max_size=8), st.integers(0, 8))

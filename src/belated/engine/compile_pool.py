@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.cache import cache_root
-from belated.kernel.compile import is_compiled, is_on_disk, is_shared
+from belated.kernel.cache import cache_root, is_cached, is_on_disk
+from belated.kernel.jit import is_compiled
 from belated.policies._base.entry_points import entry_for
 from belated.policies._base.policy import Policy, is_built_in
 
@@ -174,7 +174,7 @@ def missing_for(function: Callable[..., Any], policies: Sequence[Policy]) -> lis
     for policy in policies:
         if is_built_in(type(policy)) and type(policy) not in found:
             entry = entry_for(function, type(policy))
-            if not is_compiled(entry) and is_shared(entry) and not is_on_disk(entry):
+            if not is_compiled(entry) and is_cached(entry) and not is_on_disk(entry):
                 found[type(policy)] = policy
     return list(found.values())
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine.sampling import draw_delays, draw_rewards
-from belated.kernel.function_table import array_at, call_at, called_by_address, table_of
-from belated.kernel.jit import JIT, inline, merged, outlined
+from belated.kernel.intrinsics import array_at, call_at, table_of
+from belated.kernel.jit import JIT, entry, inline, outlined
 from belated.kernel.law_table import NEVER, LawTable
 from belated.kernel.rng import two_words, word
 from belated.rewards.bernoulli import is_success
@@ -44,8 +44,8 @@ class DrawBuffer(NamedTuple):
     def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
         if begins_batch(source, rank):
             refill(source, stream, arm, rank)
-        entry = entry_of(source, arm, rank)
-        return source.reward[entry], source.delay[entry]
+        index = entry_of(source, arm, rank)
+        return source.reward[index], source.delay[index]
 
     @staticmethod
     def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
@@ -69,11 +69,11 @@ class BitBuffer(NamedTuple):
 
     @staticmethod
     def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
-        entry = np.uint64(rank) & np.uint64((1 << source.bits) - 1)
-        if entry == 0:
+        index = np.uint64(rank) & np.uint64((1 << source.bits) - 1)
+        if index == 0:
             threshold = source.threshold[np.uint32(stream.reward_row + arm)]
             source.word[arm] = _draw_bits(threshold, stream.key_a, stream.key_b, arm, rank, 1 << source.bits)
-        return np.uint32((source.word[arm] >> entry) & np.uint64(1)), np.int64(0)
+        return np.uint32((source.word[arm] >> index) & np.uint64(1)), np.int64(0)
 
     @staticmethod
     def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
@@ -164,25 +164,25 @@ def refill(source: DrawBuffer, stream: Any, arm: Any, rank: Any) -> None:
     draw_batch(source.batch, reward_row, delay_row, stream.key_a, stream.key_b, np.int64(arm), rank)
 
 
-@merged
+@inline(merge=True)
 def _draw_batch(batch: Batch, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
     laws, scratch = batch.laws, batch.scratch
     size = scratch.u.shape[0]
     for_reward = scratch.word[:size]
     for_delay = scratch.word[size:]
-    for entry in range(size):
-        for_reward[entry], for_delay[entry] = two_words(key_a, key_b, arm, rank + entry)
+    for index in range(size):
+        for_reward[index], for_delay[index] = two_words(key_a, key_b, arm, rank + index)
     reward = batch.reward[arm * size : (arm + 1) * size]
     draw_rewards(laws, reward_row, for_reward, reward)
     delay = batch.delay[arm * size : (arm + 1) * size]
     draw_delays(laws, delay_row, reward, for_delay, delay, scratch)
     lost: Any = 0
-    for entry in range(size):
-        lost += np.int64(delay[entry] == NEVER)
+    for index in range(size):
+        lost += np.int64(delay[index] == NEVER)
     batch.lost[arm] += lost
 
 
-@called_by_address
+@entry(by_address=True)
 def _draw_batch_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
     """The same for the arrays of a function table, which are in the order of their fields."""
     batch = Batch(

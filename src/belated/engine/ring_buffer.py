@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from belated.kernel.jit import inline, select_by_field
+from belated.kernel.jit import inline, select
 from belated.policies._base import interface
 
 ONE = np.uint32(1)
@@ -101,8 +101,8 @@ def _prefetch_next(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
     return RingCursor(cursor.slot, arm, reward)
 
 
-_due = select_by_field("stop", _due_in_slot, _due_in_register)
-_prefetch = select_by_field("stop", _no_prefetch, _prefetch_next)
+_due = select(field="stop", present=_due_in_slot, absent=_due_in_register)
+_prefetch = select(field="stop", present=_no_prefetch, absent=_prefetch_next)
 
 
 def _write_both(channel: RingBuffer, slot: Any, arm: Any, reward: Any) -> None:
@@ -133,9 +133,9 @@ def _unpack_packed(channel: RingBuffer, run: Any, arm: Any, reward: Any) -> Any:
     return np.uint32(arm >> ONE), _bit_as_reward(run, arm & ONE)
 
 
-_write = select_by_field("reward", _write_both, _write_packed)
-_read = select_by_field("reward", _read_both, _read_packed)
-_unpack = select_by_field("reward", _unpack_both, _unpack_packed)
+_write = select(field="reward", present=_write_both, absent=_write_packed)
+_read = select(field="reward", present=_read_both, absent=_read_packed)
+_unpack = select(field="reward", present=_unpack_both, absent=_unpack_packed)
 
 
 def _as_float(run: Any, bit: Any) -> Any:
@@ -147,4 +147,4 @@ def _as_integer(run: Any, bit: Any) -> Any:
     return np.int32(bit)
 
 
-_bit_as_reward = select_by_field("stop", _as_float, _as_integer)
+_bit_as_reward = select(field="stop", present=_as_float, absent=_as_integer)

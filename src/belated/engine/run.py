@@ -34,7 +34,7 @@ from belated.engine.run_io import (
     stream_of,
 )
 from belated.engine.timing_wheel import TimingWheel
-from belated.kernel.jit import dispatch_among, inline, merged, select_by_field, select_by_flag
+from belated.kernel.jit import dispatch, inline, select
 from belated.kernel.law_table import NEVER
 from belated.kernel.rng import run_key
 from belated.policies._base import interface
@@ -42,7 +42,7 @@ from belated.policies._base.elimination import next_of_sweep, rest_of_sweep
 from belated.policies._base.state import State, reset
 
 
-@merged
+@inline(merge=True)
 def play_run(
     policy: Any,
     run: RunInput,
@@ -139,7 +139,9 @@ def _play_nothing(
     return cursor, now
 
 
-_play_decided = select_by_field("word", select_by_flag("sweeps", _play_sweep, _play_nothing), _play_nothing)
+_play_decided = select(
+    field="word", present=select(flag="sweeps", present=_play_sweep, absent=_play_nothing), absent=_play_nothing
+)
 """For policies that sweep, with a ring buffer on a CPU, whose source is a BitBuffer. With a timing wheel it gains less
 than it takes to compile; the threads of a GPU would wait for each other."""
 
@@ -207,8 +209,8 @@ def _play_committed(
     state.pulls[arm] = pulls_before + (run.horizon - (now - 1))
 
 
-_for_channels = dispatch_among(RingBuffer, TimingWheel)
-_for_sources = dispatch_among(BitBuffer, DrawBuffer, DrawBitNow, DrawNow, DrawRewardNow)
+_for_channels = dispatch(among=(RingBuffer, TimingWheel))
+_for_sources = dispatch(among=(BitBuffer, DrawBuffer, DrawBitNow, DrawNow, DrawRewardNow))
 
 
 # ---- what a channel does ----
@@ -273,7 +275,7 @@ def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
 # ---- chunks of runs on a CPU ----
 
 
-@merged
+@inline(merge=True)
 def _play_chunk(
     policy: Any, run: RunInput, output: RunOutput, state: State, channel: Any, source: Any, position: Any
 ) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.jit import inline, select_by_field
+from belated.kernel.jit import inline, select
 from belated.kernel.rng import run_key
 from belated.policies._base.state import State
 
@@ -98,5 +98,5 @@ def _narrow(run: RunInput, number: Any) -> Any:
     return np.int32(number)
 
 
-stop_requested = select_by_field("stop", _read_flag, _never)
-as_round = select_by_field("stop", _wide, _narrow)
+stop_requested = select(field="stop", present=_read_flag, absent=_never)
+as_round = select(field="stop", present=_wide, absent=_narrow)

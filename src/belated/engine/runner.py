@@ -19,8 +19,7 @@ from belated.engine.run import play_ring, play_wheel
 from belated.engine.run_io import BAD_ARM, NO_ROOM, STOPPED, RunInput, RunOutput
 from belated.engine.speculative import packed_wheel
 from belated.engine.speculative.play import LONGEST, play_speculatively
-from belated.kernel.compile import compile_for
-from belated.kernel.jit import COMPILE_ERRORS, ignore_overflow
+from belated.kernel.jit import COMPILE_ERRORS, compile_for, ignore_overflow
 from belated.kernel.rng import seed_words
 from belated.policies._base.entry_points import entry_for, no_such_arm, with_table
 from belated.policies._base.policy import Policy

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from belated.delays._base import DELAYS
-from belated.kernel.jit import inline, merged, outlined
+from belated.kernel.jit import inline, outlined
 from belated.kernel.law_table import (
     BEYOND,
     BY_CELL,
@@ -78,7 +78,7 @@ def draw_reward(laws: LawTable, row: Any, word: Any) -> Any:
     return _reward_of(row_at(laws, row), laws, word)
 
 
-@merged
+@inline(merge=True)
 def draw_rewards(laws: LawTable, row: Any, words: Any, rewards: Any) -> None:
     """The rewards of a batch of pulls."""
     law = row_at(laws, row)
@@ -288,7 +288,7 @@ def _within(laws: LawTable, law: LawRow, part: Any, u: Any) -> Any:
     return min(max((u - below) / (laws.real[law.i + part + 1] - below), _TINY), 1.0 - _TINY)
 
 
-@merged
+@inline(merge=True)
 def draw_delays(laws: LawTable, row: Any, rewards: Any, words: Any, delays: Any, scratch: Any) -> None:
     """The delays of a batch of pulls."""
     count = words.shape[0]

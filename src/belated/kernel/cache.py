@@ -368,3 +368,19 @@ class DiskCache(_caching._Cache):  # type: ignore[misc]
 
     def flush(self) -> None:
         self._files.flush()
+
+
+def is_cached(entry: Callable[..., Any]) -> bool:
+    """Whether an entry's code is kept on disk, where other processes find it."""
+    return _folder_of(entry) is not None
+
+
+def is_on_disk(entry: Callable[..., Any]) -> bool:
+    """Whether code of an entry is on disk already: the data, which numba writes after the index that lists it."""
+    folder = _folder_of(entry)
+    return folder is not None and any(folder.glob("*.nbc"))
+
+
+def _folder_of(entry: Callable[..., Any]) -> Path | None:
+    folder = getattr(getattr(entry, "stats", None), "cache_path", None)
+    return None if folder is None else Path(folder)

@@ -1,21 +1,41 @@
-"""The only module that configures numba.
+"""The six ways to make a compiled function.
 
-``compiled`` makes a function part of the kernel. ``entry`` is a compiled function that Python calls; it is cached on
-disk. ``dispatched`` is a kernel function whose body depends on the policy it is called for.
+===================== =================================================================================================
+``inline``            A kernel function that is copied into its callers. ``@inline(merge=True)`` for what is long and
+                      called in one place: it becomes part of its caller before types are inferred, which compiles
+                      faster. What ``inline`` makes can also be called from Python, where it is compiled on its own.
+``outlined``          A kernel function for what is long and called in several places, or seldom: nothing forces a copy
+                      into each caller.
+``entry``             A function that Python calls, cached on disk; ``entry(function, policy_class)`` for the policies
+                      of one class. ``@entry(by_address=True)`` for what compiled code calls by its address (see
+                      :mod:`belated.kernel.intrinsics`): compiled once instead of into every entry.
+``dispatch``          A kernel function with a body for each policy: the static method of its name in the policy's
+                      class. ``@dispatch(among=classes)`` finds it in the class of its first argument, a named tuple.
+``select``            A kernel function with two bodies, chosen by types: by whether a field is an array or an empty
+                      tuple (``field``), or by a flag of the policy's class (``flag``).
+``class_constant``    A flag of the policy's class, which compiled code sees as a constant.
+===================== =================================================================================================
 
-With ``NUMBA_DISABLE_JIT=1`` all three leave plain Python behind, which gives the same bits.
-"""
+Kernel functions are compiled as a part of entries (:mod:`belated.kernel.pipeline`), entries are kept on disk
+(:mod:`belated.kernel.cache`). Division by zero gives inf or NaN in compiled code and an exception in plain Python:
+kernel code never divides by zero.
+
+With ``NUMBA_DISABLE_JIT=1`` all of them leave plain Python behind, which gives the same bits."""
 
 from __future__ import annotations
 
+import gc
 import inspect
-from collections.abc import Callable
-from contextlib import nullcontext
-from typing import Any, TypeVar
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import cache, partial
+from typing import Any, TypeVar, overload
 
 import numba
 import numpy as np
 from numba import extending, types
+from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from belated.kernel.cache import PARTS, DiskCache
@@ -28,6 +48,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _config: Any = numba.config
 _extending: Any = extending
+_callback: Any = CFunc
+_pointer: Any = types.CPointer
 
 JIT = not _config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``."""
@@ -35,166 +57,218 @@ JIT = not _config.DISABLE_JIT
 SIMULATED = bool(_config.ENABLE_CUDASIM)
 """True under ``NUMBA_ENABLE_CUDASIM=1``: a GPU's threads are played by Python; needs ``NUMBA_DISABLE_JIT=1`` too."""
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-_OUTLINED: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
+ADDRESS_ARGUMENTS = 6
+"""How many integers a function is called with by its address, after the table of its arrays."""
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_ENTRY: dict[str, Any] = {**_OPTIONS, "no_cfunc_wrapper": True}
+_OUTLINED: dict[str, Any] = {**_ENTRY, "no_cpython_wrapper": True}
 _INLINE: dict[str, Any] = {**_OUTLINED, "forceinline": True}
+_NAMED = (types.NamedTuple, types.NamedUniTuple)
 
 
-def compiled(function: F) -> F:
-    """Make ``function`` part of the kernel: compiled where it is called from compiled code or from Python.
-
-    Division by zero gives inf or NaN in compiled code and an exception in plain Python: kernel code never divides by
-    zero."""
-    return _kernel_function(function, _INLINE)
+# ---- inline, outlined ----
 
 
-def inline(function: F) -> F:
-    """``compiled`` for what only compiled code calls: no way in from Python is built, which halves the time to
-    compile."""
-    return _kernel_function(function, _INLINE)
-
-
-def merged(function: F) -> F:
-    """``inner`` for what is large and called in one place: it becomes part of its caller before that is compiled, so
-    that it is not optimised once for itself and again with each caller up to the entry."""
-    return _kernel_function(function, {**_INLINE, "inline": "always"})
+@overload
+def inline(function: F) -> F: ...
+@overload
+def inline(*, merge: bool) -> Callable[[F], F]: ...
+def inline(function: Any = None, *, merge: bool = False) -> Any:
+    """Make a kernel function that is copied into its callers."""
+    if function is None:
+        return partial(inline, merge=merge)
+    return _kernel_function(function, {**_INLINE, "inline": "always"} if merge else _INLINE)
 
 
 def outlined(function: F) -> F:
-    """``compiled`` for what is large and called in several places or seldom: nothing forces a copy into each of its
-    callers. Numba hands that force on from a caller that is copied itself; elsewhere the optimiser decides."""
+    """Make a kernel function that the optimiser may leave out of its callers. An inlined caller's code is copied, so
+    that numba passes its force on: this is for what outlined functions and entries call."""
     return _kernel_function(function, _OUTLINED)
-
-
-def entry(function: F, owner: type[Any] | None = None) -> F:
-    """A compiled function that Python calls, cached on disk; for the policies of one class, if it is given."""
-    result: Any = numba.njit(function, **_OPTIONS)
-    if JIT:
-        result._cache = DiskCache(function, owner)
-    return result  # type: ignore[no-any-return]
 
 
 def _kernel_function(function: F, options: dict[str, Any]) -> F:
     return KernelFunction(function, options) if JIT else function
 
 
-def _overload(stub: Any, bodies: Callable[..., Any]) -> None:
-    """Let compiled code call ``stub`` with the body that ``bodies`` gives for the types of its arguments."""
+# ---- entry ----
+
+
+@overload
+def entry(function: F, policy_class: type[Any] | None = None) -> F: ...
+@overload
+def entry(*, by_address: bool) -> Callable[[Callable[..., None]], Callable[[], int]]: ...
+def entry(function: Any = None, policy_class: type[Any] | None = None, *, by_address: bool = False) -> Any:
+    """Make a function that Python calls, cached on disk. With ``by_address``: return a function that gives its address,
+    and compiles it when that is first needed; its arguments are a table and ``ADDRESS_ARGUMENTS`` integers."""
+    if function is None:
+        return _address_of if by_address else entry
+    result: Any = numba.njit(function, **_ENTRY)
+    if JIT:
+        result._cache = DiskCache(function, policy_class)
+    return result
+
+
+def _address_of(function: Callable[..., None]) -> Callable[[], int]:
+    arguments = (_pointer(types.uint64), *[types.int64] * ADDRESS_ARGUMENTS)
+
+    @cache
+    def compiled() -> Any:  # kept: the code lives as long as this
+        callback = _callback(function, (arguments, types.void), {}, _OPTIONS)
+        callback._cache = DiskCache(function)
+        with without_garbage_collection():
+            callback.compile()
+        return callback
+
+    return lambda: int(compiled().address)
+
+
+_compiling = threading.RLock()
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Pause garbage collection while compiling: numba makes millions of objects that stay, and searching them again and
+    again took a seventh to a quarter of the time."""
+    with _compiling:  # as the compiler itself
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if enabled:
+                gc.enable()
+
+
+def compile_for(function: Callable[..., Any], *arguments: Any) -> None:
+    """Compile an entry for arguments of these types, or load it, unless it has code in this process."""
+    dispatcher: Any = function
+    if not is_compiled(function):
+        with without_garbage_collection():
+            dispatcher.compile(tuple(dispatcher.typeof_pyval(value) for value in arguments))
+
+
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Whether an entry has code in this process; plain Python needs none."""
+    return bool(getattr(function, "overloads", True))
+
+
+# ---- dispatch, select, class_constant ----
+
+
+@overload
+def dispatch(stub: F) -> F: ...
+@overload
+def dispatch(*, among: tuple[type[Any], ...]) -> Callable[[F], F]: ...
+def dispatch(stub: Any = None, *, among: tuple[type[Any], ...] = ()) -> Any:
+    """Make a kernel function whose body is the static method of the stub's name: of the policy's class (the ``owner``
+    of the first argument's type), or of that type itself, one of ``among``. The stub gives signature and
+    documentation."""
+    if stub is None:
+        return partial(dispatch, among=among)
+    name = stub.__name__
+    expected = list(inspect.signature(stub).parameters)
+
+    def body_for(first: Any, *_: Any) -> Callable[..., Any] | None:
+        if not isinstance(first, _NAMED):
+            return None
+        owner = _owner(first.instance_class)
+        body = getattr(owner, name)
+        parameters = list(inspect.signature(body).parameters)
+        if parameters != expected:
+            raise TypeError(
+                f"{owner.__name__}.{name} takes ({', '.join(parameters)}); the kernel calls it with "
+                f"({', '.join(expected)}): name its arguments so."
+            )
+        return _written(body)
+
+    def call(first: Any, *rest: Any) -> Any:
+        return getattr(_owner(type(first)), name)(first, *rest)
+
+    return _chosen(stub, call, body_for, lambda owner: [(name, getattr(cls, name, None)) for cls in among or (owner,)])
+
+
+def select(*, present: F, absent: F, field: str = "", flag: str = "") -> F:
+    """Make a kernel function that is ``present`` or ``absent``: by whether a field of one of its arguments, all named
+    tuples with such a field, is an array; or by a flag of the policy's class, whose ``KernelParams`` come first."""
+
+    def bodies(owner: Any) -> list[tuple[str, Any]]:
+        if field:
+            return [(field, present), ("", absent)]
+        return [(flag, present if getattr(owner, flag, False) else absent)]
+
+    def body_for(*arguments: Any) -> Callable[..., Any]:
+        if field:
+            is_present = any(isinstance(_field(each, field), types.Array) for each in arguments)
+        else:
+            is_present = getattr(_owner(arguments[0].instance_class), flag)
+        return _written(present if is_present else absent, *arguments)
+
+    def call(*arguments: Any) -> Any:
+        if field:
+            is_present = any(getattr(getattr(each, field, ()), "ndim", 0) > 0 for each in arguments)
+        else:
+            is_present = getattr(_owner(type(arguments[0])), flag)
+        return (present if is_present else absent)(*arguments)
+
+    return _chosen(present, call, body_for, bodies)
+
+
+def class_constant(stub: F) -> F:
+    """Make a kernel function that gives the flag of the stub's name, of the policy's class, as a constant."""
+    name = stub.__name__
+
+    def call(policy: Any) -> Any:
+        return getattr(_owner(type(policy)), name)
+
+    def constant(typing: Any, policy: Any) -> Any:
+        value = bool(getattr(_owner(policy.instance_class), name))
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return context.get_constant(types.boolean, value)
+
+        return types.boolean(policy), generate
+
+    for each in (call, constant):
+        each.__name__ = each.__qualname__ = name
+        each.__doc__ = stub.__doc__
+    result: Any = _extending.intrinsic(constant) if JIT else call
+    setattr(result, PARTS, lambda owner: [(name, bool(getattr(owner, name, False)))])
+    return result  # type: ignore[no-any-return]
+
+
+_BODY_FOR = "_belated_body_for"
+"""Attribute of a function with several bodies: gives that for arguments of these types."""
+
+
+def _chosen(stub: F, call: Any, body_for: Callable[..., Any], parts: Callable[[Any], Any]) -> F:
+    """``call``, named as the stub, which compiled code sees as the body that ``body_for`` gives."""
+    call.__name__ = call.__qualname__ = stub.__name__
+    call.__doc__ = stub.__doc__
+    setattr(call, _BODY_FOR, body_for)
+    setattr(call, PARTS, parts)
     options = {**_INLINE, "pipeline_class": LinkedCompiler}
-    _extending.overload(stub, jit_options=options, strict=False, target="cpu")(bodies)
-    _extending.overload(stub, jit_options=_INLINE, strict=False)(bodies)  # on a GPU
+    _extending.overload(call, jit_options=options, strict=False, target="cpu")(body_for)
+    _extending.overload(call, jit_options=_INLINE, strict=False)(body_for)  # for a GPU
+    return call  # type: ignore[no-any-return]
+
+
+def _written(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """A function as it was written; of one with several bodies that for arguments of these types."""
+    if hasattr(function, _BODY_FOR):
+        return getattr(function, _BODY_FOR)(*arguments)  # type: ignore[no-any-return]
+    return getattr(function, "py_func", function)  # type: ignore[no-any-return]
+
+
+def _owner(cls: Any) -> Any:
+    return getattr(cls, "owner", cls)
+
+
+def _field(argument: Any, name: str) -> Any:
+    """The type of a named tuple's field, if it has one of this name."""
+    return dict(zip(argument.fields, argument.types, strict=True)).get(name) if isinstance(argument, _NAMED) else None
 
 
 def ignore_overflow() -> Any:
     """A context in which plain Python does not warn that 64-bit arithmetic wraps around, as it must."""
     return nullcontext() if JIT else np.errstate(over="ignore")
-
-
-def dispatch(stub: F, classes: tuple[type[Any], ...] = ()) -> F:
-    """A kernel function whose body is chosen by the type of its first argument, a named tuple.
-
-    The body is the static method of the stub's name of that type, one of ``classes``; or without these, of its
-    ``owner``: a policy's ``KernelParams`` are owned by the policy's class. Compiled code is specialised for each type,
-    so that the body is inlined; plain Python looks it up. The stub itself gives the signature and the documentation."""
-    name = stub.__name__
-    expected = list(inspect.signature(stub).parameters)
-
-    def body_of(parameters: Any) -> Callable[..., Any]:
-        owner = getattr(parameters, "owner", parameters)
-        body = getattr(owner, name)
-        found = list(inspect.signature(body).parameters)
-        if found != expected:
-            raise TypeError(
-                f"{owner.__name__}.{name} takes ({', '.join(found)}); the kernel calls it with "
-                f"({', '.join(expected)}): name its arguments so."
-            )
-        return _body(body)
-
-    def plain(parameters: Any, *rest: Any) -> Any:
-        owner = getattr(type(parameters), "owner", type(parameters))
-        return getattr(owner, name)(parameters, *rest)
-
-    plain.__name__ = plain.__qualname__ = name
-    plain.__doc__ = stub.__doc__
-
-    def typed(*arguments: Any) -> Callable[..., Any] | None:
-        first = arguments[0]
-        return body_of(first.instance_class) if isinstance(first, types.NamedTuple | types.NamedUniTuple) else None
-
-    _overload(plain, typed)
-    setattr(plain, PARTS, lambda owner: [(name, getattr(cls, name, None)) for cls in classes or (owner,)])
-    return plain  # type: ignore[return-value]
-
-
-def dispatch_among(*classes: type[Any]) -> Callable[[F], F]:
-    """:func:`dispatch` on named tuples of these classes, which hold the bodies themselves."""
-    return lambda stub: dispatch(stub, classes)
-
-
-def _body(function: Any, *arguments: Any) -> Callable[..., Any]:
-    """A function as it was written; of one with two bodies that for arguments of these types."""
-    if hasattr(function, "typed"):
-        return function.typed(*arguments)  # type: ignore[no-any-return]
-    return getattr(function, "py_func", function)  # type: ignore[no-any-return]
-
-
-def select_by_field(field: str, present: F, absent: F) -> F:
-    """A kernel function with two bodies: ``present`` where this field of one of its arguments, a named tuple, is an
-    array, ``absent`` where it is an empty tuple. Compiled code has one of them alone."""
-
-    def plain(*arguments: Any) -> Any:
-        found = any(getattr(getattr(given, field, ()), "ndim", 0) > 0 for given in arguments)
-        return (present if found else absent)(*arguments)
-
-    def typed(*arguments: Any) -> Callable[..., Any]:
-        named = (types.NamedTuple, types.NamedUniTuple)
-        fields = [dict(zip(given.fields, given.types, strict=True)) for given in arguments if isinstance(given, named)]
-        found = any(isinstance(given.get(field), types.Array) for given in fields)
-        return _body(present if found else absent, *arguments)
-
-    plain.__name__ = plain.__qualname__ = present.__name__
-    plain.__doc__ = present.__doc__
-    _overload(plain, typed)
-    plain.typed = typed  # type: ignore[attr-defined]
-    setattr(plain, PARTS, lambda _: [(field, present), ("", absent)])
-    return plain  # type: ignore[return-value]
-
-
-def select_by_flag(fact: str, present: F, absent: F) -> F:
-    """A kernel function with two bodies: ``present`` where this attribute of a policy's class, whose ``Parameters`` is
-    the first argument, is true, else ``absent``. Compiled code has one of them alone."""
-
-    def plain(policy: Any, *rest: Any) -> Any:
-        return (present if getattr(type(policy).owner, fact) else absent)(policy, *rest)
-
-    def typed(policy: Any, *rest: Any) -> Callable[..., Any]:
-        return _body(present if getattr(policy.instance_class.owner, fact) else absent, policy, *rest)
-
-    plain.__name__ = plain.__qualname__ = present.__name__
-    plain.__doc__ = present.__doc__
-    _overload(plain, typed)
-    plain.typed = typed  # type: ignore[attr-defined]
-    setattr(plain, PARTS, lambda owner: [(fact, present if getattr(owner, fact, False) else absent)])
-    return plain  # type: ignore[return-value]
-
-
-def class_constant(stub: F) -> F:
-    """A fact about a policy, true or false: an attribute of its class that compiled code sees as a constant."""
-    name = stub.__name__
-
-    def plain(parameters: Any) -> Any:
-        return getattr(type(parameters).owner, name)
-
-    def typed(typing: Any, policy: Any) -> Any:
-        fact = bool(getattr(policy.instance_class.owner, name))
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return context.get_constant(types.boolean, fact)
-
-        return types.boolean(policy), generate
-
-    plain.__name__ = plain.__qualname__ = typed.__name__ = typed.__qualname__ = name
-    plain.__doc__ = typed.__doc__ = stub.__doc__
-    made: Any = _extending.intrinsic(typed) if JIT else plain
-    setattr(made, PARTS, lambda owner: [(name, bool(getattr(owner, name, False)))])
-    return made  # type: ignore[no-any-return]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.kernel.jit import compiled, inline, outlined
+from belated.kernel.jit import inline, outlined
 
 _LN2_HIGH = 0.6931471803691238  # the first 33 bits of ln 2: a product with a small integer is exact
 _LN2_LOW = 1.9082149292705877e-10
@@ -27,25 +27,25 @@ _SHIFT = np.int64(
 )  # from sqrt(1/2) up to 1: m then lies in [sqrt(1/2), sqrt(2))
 
 
-@compiled
+@inline
 def _cubic(x: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     """a + b x + c x^2 + d x^3, in few steps that wait for each other (Estrin)."""
     return (a + b * x) + (c + d * x) * (x * x)
 
 
-@compiled
+@inline
 def _quadratic(x: Any, a: Any, b: Any, c: Any) -> Any:
     """a + b x + c x^2, likewise."""
     return (a + b * x) + c * (x * x)
 
 
-@compiled
+@inline
 def power_of_two(k: Any) -> Any:
     """2^k for whole k from -1022 to 1023."""
     return np.int64((np.int64(k) << 52) + _ONE).view(np.float64)
 
 
-@compiled
+@inline
 def log(x: Any) -> Any:
     """Natural logarithm of a normal x > 0: ln(m 2^e) = e ln 2 + 2 artanh((m - 1) / (m + 1)), by its power series."""
     bits = np.float64(x).view(np.int64) + _SHIFT
@@ -60,7 +60,7 @@ def log(x: Any) -> Any:
     return e * _LN2_HIGH + (2.0 * s + (2.0 * s * tail + e * _LN2_LOW))
 
 
-@compiled
+@inline
 def exp(x: Any) -> Any:
     """e^x by the Taylor series on |r| <= ln(2) / 2 after taking out a power of two; 0 below e^-700, at most e^700."""
     if x < -LARGEST_EXPONENT:
@@ -87,7 +87,7 @@ def normal_quantile(u: Any) -> Any:
     return -x if q < 0.0 else x
 
 
-@compiled
+@inline
 def normal_quantile_straight(u: Any) -> Any:
     """``normal_quantile`` to the bit, without a branch: for loops that the compiler turns into vector code."""
     q = u - 0.5
@@ -114,7 +114,7 @@ _CENTRAL, _FAR = 0.425, 5.0
 """Where the three approximations meet: in u - 1/2, and in sqrt(-ln u)."""
 
 
-@compiled
+@inline
 def _central(q: Any) -> Any:
     """Around the median."""
     r = 0.180625 - q * q
@@ -126,7 +126,7 @@ def _central(q: Any) -> Any:
     return q * (a + b * x) / (c + d * x)
 
 
-@compiled
+@inline
 def _tail(r: Any) -> Any:
     """In the tails, up to the sign."""
     r = r - 1.6
@@ -138,7 +138,7 @@ def _tail(r: Any) -> Any:
     return (a + b * x) / (c + d * x)
 
 
-@compiled
+@inline
 def _far_tail(r: Any) -> Any:
     """Far out, up to the sign."""
     r = r - 5.0

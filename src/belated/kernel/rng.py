@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.jit import compiled
+from belated.kernel.jit import inline
 from belated.validation import check_integer
 
 _WEYL = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd
@@ -32,7 +32,7 @@ _32 = np.uint64(32)
 _HALF_STEP = 2.0**-52
 
 
-@compiled
+@inline
 def mix(z: Any) -> Any:
     """A bijection of 64 bits in which every bit of the input moves about half of the output's."""
     z = (z ^ (z >> _32)) * _MIX_1
@@ -40,7 +40,7 @@ def mix(z: Any) -> Any:
     return z ^ (z >> _32)
 
 
-@compiled
+@inline
 def word(key_a: Any, key_b: Any, high: Any, low: Any) -> Any:
     """The 64 random bits at counter (high, low), both below 2^32, under a 128-bit key."""
     z = ((np.uint64(high) << _32) | np.uint64(low)) * _WEYL + key_a
@@ -50,7 +50,7 @@ def word(key_a: Any, key_b: Any, high: Any, low: Any) -> Any:
     return z ^ (z >> _31)
 
 
-@compiled
+@inline
 def two_words(key_a: Any, key_b: Any, high: Any, low: Any) -> Any:
     """(``word``, another one) at the same counter: for the reward and the delay of a pull, neither waiting for the
     other."""
@@ -62,19 +62,19 @@ def two_words(key_a: Any, key_b: Any, high: Any, low: Any) -> Any:
     return first ^ (first >> _31), second ^ (second >> _32)
 
 
-@compiled
+@inline
 def next_word(z: Any) -> Any:
     """The word after ``z`` in the sequence that a word starts, for draws that need more than one."""
     return mix(z + _WEYL)
 
 
-@compiled
+@inline
 def to_unit(z: Any) -> Any:
     """A word as a number strictly between 0 and 1: the middles of 2^52 equal cells."""
     return (np.int64(z >> _12) + 0.5) * _HALF_STEP
 
 
-@compiled
+@inline
 def run_key(seed_a: Any, seed_b: Any, run: Any) -> Any:
     """The 128-bit key of one run from the two words of a seed."""
     step = np.uint64(run) * _WEYL

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.kernel.jit import compiled, inline, outlined
+from belated.kernel.jit import inline, outlined
 from belated.kernel.math import exp, log, normal_nearly_always, normal_quantile
 from belated.kernel.rng import next_word, to_unit
 
@@ -67,7 +67,7 @@ def beta_draw(a: Any, b: Any, z: Any) -> Any:
     return 1.0 / (1.0 + exp(y - x))
 
 
-@compiled
+@inline
 def beta_draw_straight(a: Any, b: Any, z: Any) -> Any:
     """``beta_draw`` to the bit where both of its numbers are found at the first try, as most are, else NaN: without a
     branch, for loops that the compiler turns into vector code."""

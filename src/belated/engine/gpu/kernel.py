@@ -27,7 +27,7 @@ from belated.engine.run_io import BAD_ARM, RunInput, RunOutput
 from belated.engine.timing_wheel import TimingWheel
 from belated.errors import MissingComponent
 from belated.kernel.cache import cache_in, folder_for
-from belated.kernel.function_table import every, grid
+from belated.kernel.intrinsics import strided_view, table_view
 from belated.kernel.jit import JIT, SIMULATED
 from belated.kernel.law_table import LawTable
 from belated.policies._base.policy import Policy
@@ -125,84 +125,84 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
             reals, wholes, halves = f8, i4, u4
             lane = half_lane = run
             stride = half_stride = runs
-        score = every(reals, at.score + lane, at.scores, stride)
-        floor = every(reals, at.floor + lane, arms, stride) if bounded else ()
-        pulls = every(wholes, at.pulls + lane, arms, stride)
+        score = strided_view(reals, at.score + lane, at.scores, stride)
+        floor = strided_view(reals, at.floor + lane, arms, stride) if bounded else ()
+        pulls = strided_view(wholes, at.pulls + lane, arms, stride)
         if short:
-            observed = every(halves, at.observed + half_lane, arms, half_stride)
-            total = every(halves, at.total + half_lane, arms, half_stride)
+            observed = strided_view(halves, at.observed + half_lane, arms, half_stride)
+            total = strided_view(halves, at.total + half_lane, arms, half_stride)
         else:
-            observed = every(wholes, at.observed + lane, arms, stride)
+            observed = strided_view(wholes, at.observed + lane, arms, stride)
             if whole:
-                total = every(wholes, at.total + lane, arms, stride)
+                total = strided_view(wholes, at.total + lane, arms, stride)
             else:
-                total = every(reals, at.total + lane, arms, stride)
-        active = every(halves, at.active + half_lane, arms if listed else 0, half_stride)
-        sweep = every(halves, at.sweep + half_lane, arms if listed else 0, half_stride)
-        register = every(wholes, at.register + lane, REGISTERS, stride)
-        winner = every(u4, at.winner + run, at.leaves, runs)
-        eliminated_at = every(i4, at.eliminated_at + run * arms, arms, 1)
-        memory = grid(f8, at.memory + run * (arms + 1) * at.cells, arms + 1, at.cells)
-        key = every(u8, at.key + run, 2, runs)
+                total = strided_view(reals, at.total + lane, arms, stride)
+        active = strided_view(halves, at.active + half_lane, arms if listed else 0, half_stride)
+        sweep = strided_view(halves, at.sweep + half_lane, arms if listed else 0, half_stride)
+        register = strided_view(wholes, at.register + lane, REGISTERS, stride)
+        winner = strided_view(u4, at.winner + run, at.leaves, runs)
+        eliminated_at = strided_view(i4, at.eliminated_at + run * arms, arms, 1)
+        memory = table_view(f8, at.memory + run * (arms + 1) * at.cells, arms + 1, at.cells)
+        key = strided_view(u8, at.key + run, 2, runs)
         state = State(
             arms, pulls, observed, total, score, floor, winner, active, sweep, eliminated_at, register, memory, key
         )
 
         # what is played, and what comes back
         laws = LawTable(
-            kind=every(i8, at.kind, at.rows, 1),
-            x=every(f8, at.x, at.rows, 1),
-            y=every(f8, at.y, at.rows, 1),
-            i=every(i8, at.i, at.rows, 1),
-            j=every(i8, at.j, at.rows, 1),
-            k=every(i8, at.k, at.rows, 1),
-            real=every(f8, at.real, at.reals, 1),
-            whole=every(i4, at.whole, at.wholes, 1),
+            kind=strided_view(i8, at.kind, at.rows, 1),
+            x=strided_view(f8, at.x, at.rows, 1),
+            y=strided_view(f8, at.y, at.rows, 1),
+            i=strided_view(i8, at.i, at.rows, 1),
+            j=strided_view(i8, at.j, at.rows, 1),
+            k=strided_view(i8, at.k, at.rows, 1),
+            real=strided_view(f8, at.real, at.reals, 1),
+            whole=strided_view(i4, at.whole, at.wholes, 1),
         )
         run_input = RunInput(
-            gap=grid(f8, at.gap, at.problems, arms),
-            fixed_delay=grid(i8, at.fixed_delay, at.problems, arms),
-            checkpoint=every(i8, at.checkpoint, at.points, 1),
-            seed=every(u8, at.seed, 4, 1),
+            gap=table_view(f8, at.gap, at.problems, arms),
+            fixed_delay=table_view(i8, at.fixed_delay, at.problems, arms),
+            checkpoint=strided_view(i8, at.checkpoint, at.points, 1),
+            seed=strided_view(u8, at.seed, 4, 1),
             horizon=at.horizon,
             first_run=at.first_run,
             stop=(),
         )
         output = RunOutput(
-            curve=grid(f8, at.curve, runs, at.points),
-            final=every(f8, at.final, runs, 1),
-            pulls=grid(i4, at.out_pulls, runs, arms),
-            observed=grid(i4, at.out_observed, runs, arms),
-            lost=grid(i4, at.lost, runs, arms),
-            eliminated_at=grid(i4, at.eliminated_at, runs, arms),
+            curve=table_view(f8, at.curve, runs, at.points),
+            final=strided_view(f8, at.final, runs, 1),
+            pulls=table_view(i4, at.out_pulls, runs, arms),
+            observed=table_view(i4, at.out_observed, runs, arms),
+            lost=table_view(i4, at.lost, runs, arms),
+            eliminated_at=table_view(i4, at.eliminated_at, runs, arms),
         )
 
         # the channel and the source
         channel: Any
         source: Any
         if uses_ring:
-            slots = every(u4, at.ring + run, at.delay + 1, runs)
+            slots = strided_view(u4, at.ring + run, at.delay + 1, runs)
             if binary:
                 channel = RingBuffer(np.int32(at.delay), slots, ())
                 source = DrawBitNow(laws)
             else:
-                rewards = every(f8, at.ring_reward + run, at.delay + 1, runs)
+                rewards = strided_view(f8, at.ring_reward + run, at.delay + 1, runs)
                 channel = RingBuffer(np.int32(at.delay), slots, rewards)
                 source = DrawRewardNow(laws)
         else:
             channel = TimingWheel(
                 at.bits,
                 at.levels,
-                above=every(i8, at.above + run, 3, runs),
-                last=every(u4, at.last + run, (at.levels << at.bits) + 1, runs),
-                next=every(u4, at.next + run, at.slots, runs),
-                arm=every(u4, at.arm + run, at.slots, runs),
-                rank=every(u4, at.rank + run, at.slots, runs),
-                pulled_at=every(u4, at.pulled_at + run, at.slots, runs),
-                due=every(u4, at.due + run, at.slots, runs),
-                reward=every(f8, at.reward + run, at.slots, runs),
+                above=strided_view(i8, at.above + run, 3, runs),
+                last=strided_view(u4, at.last + run, (at.levels << at.bits) + 1, runs),
+                next=strided_view(u4, at.next + run, at.slots, runs),
+                arm=strided_view(u4, at.arm + run, at.slots, runs),
+                rank=strided_view(u4, at.rank + run, at.slots, runs),
+                pulled_at=strided_view(u4, at.pulled_at + run, at.slots, runs),
+                due=strided_view(u4, at.due + run, at.slots, runs),
+                reward=strided_view(f8, at.reward + run, at.slots, runs),
             )
-            source = DrawNow(laws, every(i4, at.lost + run * arms, arms, 1))
+            source = DrawNow(laws, strided_view(i4, at.lost + run * arms, arms, 1))
 
         begin_run(run_input, state, source, run)
         clear(channel)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from belated.kernel.intrinsics import BYTE, FULL, byte_count, write_bytes
 from belated.kernel.jit import inline, outlined
-from belated.kernel.packed_bytes import BYTE, FULL, length, write
 
 MAX_ARMS = 64
 """An arm and its reward fit into 7 bits; the eighth is set, so that no feedback is 0."""
@@ -149,8 +149,8 @@ def list_known(wheel: PackedWheel, first: Any, rounds: Any) -> Any:
 @inline
 def _list_bucket(wheel: PackedWheel, first: Any, step: Any, end: Any) -> Any:
     word = wheel.bucket[_bucket(wheel, first, step)]
-    write(wheel.known, end, word)
-    return end + length(word)
+    write_bytes(wheel.known, end, word)
+    return end + byte_count(word)
 
 
 @inline
@@ -182,7 +182,7 @@ def round_end(wheel: PackedWheel, first: Any, entry: Any) -> Any:
     step = np.uint32(0)
     end = np.int64(0)
     while end <= entry:
-        end += length(wheel.bucket[_bucket(wheel, first, step)])
+        end += byte_count(wheel.bucket[_bucket(wheel, first, step)])
         if wheel.overflowing[0] > 0:
             end += wheel.extra[step]
         step += _ONE

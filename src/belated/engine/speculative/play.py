@@ -36,7 +36,7 @@ from belated.engine.speculative.packed_wheel import (
     unpack,
     unsend,
 )
-from belated.kernel.jit import inline, merged
+from belated.kernel.jit import inline
 from belated.policies._base import interface
 from belated.policies._base.index import set_score
 from belated.policies._base.state import State
@@ -67,7 +67,7 @@ def play_speculatively(
     return FINISHED
 
 
-@merged
+@inline(merge=True)
 def _play_run(
     policy: Any,
     run: RunInput,

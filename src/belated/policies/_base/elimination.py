@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from belated.kernel.jit import inline, select_by_field, select_by_flag
+from belated.kernel.jit import inline, select
 from belated.policies._base import interface
 from belated.policies._base.policy import Policy, decides_as, ignores_pull_id
 from belated.policies._base.state import Shape, State, view
@@ -51,8 +51,8 @@ def _no_cache(policy: Any, state: State, arm: Any, now: Any) -> Any:
     pass
 
 
-bounds_of = select_by_field("floor", _cached_bounds, _computed_bounds)
-update_bounds = select_by_field("floor", _update_cache, _no_cache)
+bounds_of = select(field="floor", present=_cached_bounds, absent=_computed_bounds)
+update_bounds = select(field="floor", present=_update_cache, absent=_no_cache)
 
 
 @inline
@@ -88,7 +88,9 @@ def _extremes_by_keys(policy: Any, state: State, active: Any, now: Any) -> Any:
     return interface.bounds_at(policy, float(pulls), largest, smallest)
 
 
-extremes = select_by_field("floor", _extremes, select_by_flag("has_bound_keys", _extremes_by_keys, _extremes))
+extremes = select(
+    field="floor", present=_extremes, absent=select(flag="has_bound_keys", present=_extremes_by_keys, absent=_extremes)
+)
 
 
 @inline

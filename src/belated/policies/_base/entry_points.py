@@ -12,8 +12,7 @@ import numpy as np
 
 from belated.errors import InvalidParameter
 from belated.kernel.cache import code_key, python_key
-from belated.kernel.compile import compile_for
-from belated.kernel.jit import entry, inline
+from belated.kernel.jit import compile_for, entry, inline
 from belated.kernel.rng import run_key
 from belated.policies._base import interface
 from belated.policies._base.policy import Policy, encode_policy

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.kernel.jit import class_constant, dispatch, inline, select_by_field
+from belated.kernel.jit import class_constant, dispatch, inline, select
 from belated.policies._base.state import Arm, State
 
 
@@ -111,7 +111,7 @@ def _computed(policy: Any, x: Any) -> Any:
     return bonus(policy, x)
 
 
-radius = select_by_field("table", _table_lookup, _computed)
+radius = select(field="table", present=_table_lookup, absent=_computed)
 
 
 @dispatch
