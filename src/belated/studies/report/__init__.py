@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from jinja2 import Environment, StrictUndefined
+
 from belated.atomic_output import StagedOutput
 from belated.simulation.figures import save_figure
 from belated.studies.claims import Evidence
+from belated.studies.claims.evidence import axis_value
 from belated.studies.figures import FigureSpec, describe_runs, draw, table
+from belated.studies.report import phrasing
 from belated.studies.report.bounds_table import StudyBounds, bounds_table
 from belated.studies.report.markdown import markdown
-from belated.studies.report.page import page
 from belated.studies.report.summary import Summary, summarize
 from belated.studies.reproduce import ExperimentOutcome
 
@@ -87,13 +92,37 @@ class Report:
 
 def _write_figure(path: Path, spec: FigureSpec, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
     """Write a figure and its data into files; returns its SVG, and a note on its runs."""
-    files = {suffix: path.with_name(f"{path.name}.{suffix}") for suffix in ("svg", "pdf", "png", "csv")}
+    paths = {suffix: path.with_name(f"{path.name}.{suffix}") for suffix in ("svg", "pdf", "png", "csv")}
     figure = draw(spec, evidence)
     for suffix in ("svg", "pdf", "png"):
-        save_figure(figure, files[suffix])
+        save_figure(figure, paths[suffix])
         figure.set_layout_engine("none")  # it is laid out now
-    table(spec, evidence).convert_dtypes().to_csv(files["csv"], index=False, lineterminator="\n")
-    return files["svg"].read_bytes(), describe_runs(spec, evidence)
+    table(spec, evidence).convert_dtypes().to_csv(paths["csv"], index=False, lineterminator="\n")
+    return paths["svg"].read_bytes(), describe_runs(spec, evidence)
+
+
+def page(
+    summary: Summary,
+    outcomes: Sequence[ExperimentOutcome],
+    figures: Mapping[str, tuple[bytes, str]],
+    bounds: Mapping[str, Sequence[StudyBounds]],
+) -> str:
+    """The report as one self-contained HTML page. ``figures`` has the SVG and the note of each figure, ``bounds`` what
+    theory guarantees in the studies of each experiment."""
+    folder = files("belated.studies.report")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals.update(phrasing=phrasing, axis_value=axis_value, MARKS=phrasing.MARKS)
+    template = environment.from_string((folder / "page.html").read_text(encoding="utf-8"))
+    return template.render(
+        style=(folder / "page.css").read_text(encoding="utf-8"),
+        summary=summary,
+        outcomes=outcomes,
+        figures={
+            name: ("data:image/svg+xml;base64," + base64.b64encode(svg).decode(), note)
+            for name, (svg, note) in figures.items()
+        },
+        bounds=bounds,
+    )
 
 
 def _plain(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> dict[str, Any]:
