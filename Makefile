@@ -38,7 +38,7 @@ coverage: $(READY) ## line coverage of the fast tests, with the JIT off
 
 test-cuda: $(READY) ## check that GPU and CPU agree bit for bit; needs a GPU
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test,cuda]'
-	$(BIN)/python -m pytest -q -p no:cacheprovider -c /dev/null --rootdir=. -W ignore tests-cuda
+	PYTHONPATH=tests $(BIN)/python -m pytest -q -p no:cacheprovider -c /dev/null --rootdir=. -W ignore tests/engine/on_gpu.py
 
 # Tests open pages in a real browser.
 browser:

@@ -25,6 +25,8 @@ from support.laws import DELAY_CASES
 from support.loops import only_timing_wheel, watch_loops
 from support.parity import assert_agree
 
+EDGE = 63 - LONGEST
+"""The longest delay for which a wheel of 64 buckets is large enough."""
 POLICY = [UCB(confidence=0.3), UCB(confidence=1.0), UCB()]
 
 
@@ -62,9 +64,9 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "checkpoints before the horizon": (Problem(bernoulli(4), Pareto(1)), {"checkpoints": [1, 2, 63, 64, 150]}),
     "delays around the horizon": (Problem(bernoulli(4), Uniform(190, 210)), {"horizon": 200}),
     "delays of a power of two": (Problem(bernoulli(4), Mixture([(1, Fixed(64)), (1, Fixed(0))])), {}),
-    "delays of that, less the rounds played at once": (Problem(bernoulli(4), Uniform(45, 48)), {}),
+    "delays of that, less the rounds played at once": (Problem(bernoulli(4), Uniform(EDGE - 2, EDGE + 1)), {}),
     "never, beside the longest delay that a wheel has": (
-        Problem(bernoulli(4), Mixture([(1, Fixed(47)), (1, Never())])),
+        Problem(bernoulli(4), Mixture([(1, Fixed(EDGE)), (1, Never())])),
         {},
     ),
     "a problem for each run": (
@@ -193,10 +195,10 @@ def _carried(draw: Any) -> tuple[npt.NDArray[np.int64], list[int], list[int]]:
     rounds = draw(st.lists(st.integers(1, LONGEST), min_size=1, max_size=30))
     stays = [draw(st.integers(1, size)) for size in rounds]
     last = sum(stays) + LONGEST
-    delays = np.array([draw(st.sampled_from([0, 0, 1, 2, 5, 40, 47, 48, 1000])) for _ in range(last + 1)])
+    delays = np.array([draw(st.sampled_from([0, 0, 1, 2, 5, EDGE - 7, EDGE, EDGE + 1, 1000])) for _ in range(last + 1)])
     together = draw(st.integers(0, 40))
     for number in range(together, min(together + draw(st.integers(0, 40)), last + 1)):
-        delays[number] = max(together + 47 - number, 0)
+        delays[number] = max(together + EDGE - number, 0)
     return delays, rounds, stays
 
 
@@ -204,7 +206,7 @@ def _carried(draw: Any) -> tuple[npt.NDArray[np.int64], list[int], list[int]]:
 @given(_carried())
 def test_a_packed_wheel_carries_feedback_to_its_round(carried: Any) -> None:
     delays, rounds, stays = carried
-    wheel = packed_wheel.allocate(47, 1 << 20, LONGEST, LONGEST, np.zeros(packed_wheel.MAX_ARMS, np.uint64))
+    wheel = packed_wheel.allocate(EDGE, 1 << 20, LONGEST, LONGEST, np.zeros(packed_wheel.MAX_ARMS, np.uint64))
     _cleared(wheel)
     known, due = np.zeros(2000, np.int64), np.zeros(2000, np.int64)
     count = _carry(wheel, delays, np.array(rounds), np.array(stays), known, due)

@@ -41,7 +41,7 @@ from belated.policies._base import interface
 from belated.policies._base.index import set_score
 from belated.policies._base.state import State
 
-SHORTEST, LONGEST = 4, 16
+SHORTEST, LONGEST = 8, 32
 """Rounds played at once: the shortest after the choice changed, then twice as many each time."""
 
 _COUNT, _SUM = np.uint64(32), np.uint64(2**32 - 1)

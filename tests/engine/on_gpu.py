@@ -1,7 +1,4 @@
-"""On a GPU, which must be there: the bits of the CPU, every policy and every kind of law.
-
-make test-cuda
-"""
+"""On a real GPU (``make test-cuda``): the bits of the CPU, for every policy and every kind of law."""
 
 from __future__ import annotations
 
@@ -28,44 +25,15 @@ from belated.delays import (
     Poisson,
     Uniform,
 )
-from belated.policies import (
-    UCB,
-    OptimisticPessimisticElimination,
-    OptimisticUCB,
-    PatientBandits,
-    PendingUCB,
-    PhasedElimination,
-    PrefixElimination,
-    PrefixUCB,
-    SuccessiveElimination,
-    ThompsonSampling,
-    UniformChoice,
-)
-from belated.policies._base.policy import POLICIES as REGISTERED
+from belated.policies import UCB, OptimisticUCB, SuccessiveElimination, ThompsonSampling
 from belated.rewards import Bernoulli, Beta, Categorical, Constant
 from belated.rewards import Uniform as UniformReward
+from support.policies import every_variant
 
-POLICIES: list[Any] = [
-    UCB(confidence=1.0),
-    SuccessiveElimination(confidence=1.0),
-    PhasedElimination(confidence=0.2),
-    OptimisticPessimisticElimination(confidence=0.5),
-    OptimisticUCB(),
-    PatientBandits(alpha=0.5, constant=0.5),
-    ThompsonSampling(),
-    UniformChoice(),
-]
-REMEMBERING: list[Any] = [
-    PrefixUCB(confidence=1.0),
-    PrefixUCB(spread=True),
-    PrefixElimination(confidence=0.5),
-    PendingUCB(confidence=1.0),
-    PendingUCB(patience=60),
-]
-"""Those with statistics of their own for each arm, and PendingUCB for all arms together."""
-LISTED = POLICIES + REMEMBERING
-EVERY = LISTED + [cls() for cls in REGISTERED.values() if cls not in {type(listed) for listed in LISTED}]
-"""A policy that is not listed plays as it is."""
+EVERY: list[Any] = every_variant()
+WITH_MEMORY = [policy for policy in EVERY if policy.memory > 0]
+"""Those with their own statistics for each arm, and PendingUCB for all arms together."""
+FAST = [policy for policy in EVERY if not isinstance(policy, ThompsonSampling)]
 DELAYS: dict[str, Any] = {
     "none": Fixed(0),
     "fixed": Fixed(37),
@@ -110,18 +78,17 @@ def test_rewards_of_all_kinds(delay: Any) -> None:
 @pytest.mark.parametrize("arms", [1, 2, 20, 64, 65, 300])
 def test_any_number_of_arms(arms: int) -> None:
     problem = Problem([Bernoulli(0.2 + 0.6 * (arm % 7) / 7) for arm in range(arms)], Fixed(50))
-    chosen = [policy for policy in EVERY if arms <= 20 or not isinstance(policy, ThompsonSampling)]
-    assert_same(problem, chosen, horizon=1500, runs=256, seed=5, checkpoints=3)
+    assert_same(problem, EVERY if arms <= 20 else FAST, horizon=1500, runs=256, seed=5, checkpoints=3)
 
 
-def test_delays_of_their_own_for_each_arm() -> None:
+def test_a_delay_law_for_each_arm() -> None:
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6), Bernoulli(0.5)], [Fixed(5), Pareto(0.3), Never()])
     assert_same(problem, EVERY, horizon=3000, runs=512, seed=6, checkpoints=10)
 
 
 def test_long_runs_and_several_levels_of_the_wheel() -> None:
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], [Pareto(0.2), LogNormal(2000.0, 2.0)])
-    assert_same(problem, POLICIES[:6] + REMEMBERING, horizon=70_000, runs=64, seed=7, checkpoints=10)
+    assert_same(problem, FAST, horizon=70_000, runs=64, seed=7, checkpoints=10)
 
 
 def family(rng: np.random.Generator) -> Problem:
@@ -141,18 +108,18 @@ def test_small_ones(horizon: int, runs: int) -> None:
 def test_many_runs_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("belated.engine.gpu.launch.MOST_RUNS", 96)
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(9))
-    assert_same(problem, POLICIES[:3] + REMEMBERING, horizon=200, runs=1000, seed=10, checkpoints=5)
+    assert_same(problem, FAST, horizon=200, runs=1000, seed=10, checkpoints=5)
 
 
 @pytest.mark.parametrize("runs", [1, 63, 65, 191])
 @pytest.mark.parametrize("arms", [3, 70])
-def test_statistics_of_their_own_for_each_run(arms: int, runs: int) -> None:
+def test_memory_of_each_run(arms: int, runs: int) -> None:
     """Each run has its rows, and one for all arms, beside those of the others; the last block of threads is not
     full."""
     laws = [Geometric(20.0), Fixed(0), Pareto(0.5), Empirical([0, 3, 200], never=0.2)]
     rewards = [Bernoulli(0.05 + 0.9 * (3 * arm % 7) / 7) for arm in range(arms)]
     problem = Problem(rewards, [laws[arm % 4] for arm in range(arms)])
-    assert_same(problem, REMEMBERING, horizon=1200, runs=runs, seed=11, checkpoints=6)
+    assert_same(problem, WITH_MEMORY, horizon=1200, runs=runs, seed=11, checkpoints=6)
 
 
 def pace(policy: Any, play: Callable[..., Any]) -> float:
@@ -174,12 +141,12 @@ def test_pace(capsys: pytest.CaptureFixture[str]) -> None:
 
     with capsys.disabled():
         for policy in (UCB(confidence=1.0), SuccessiveElimination(confidence=1.0), OptimisticUCB(confidence=1.0)):
-            found = pace(policy, play)
-            print(f"\n{policy.label}: {found:.3g} rounds/s")
-            assert found > 5e9, "slower than a hundred cores"
+            rate = pace(policy, play)
+            print(f"\n{policy.label}: {rate:.3g} rounds/s")
+            assert rate > 5e9, "slower than a hundred cores"
 
 
-def test_pace_of_policies_with_statistics_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pace_of_policies_with_memory(capsys: pytest.CaptureFixture[str]) -> None:
     """They read and write far more; against one core, in the same run."""
     import time
 
@@ -194,8 +161,8 @@ def test_pace_of_policies_with_statistics_of_their_own(capsys: pytest.CaptureFix
         return runs * 20_000 / times[1]
 
     with capsys.disabled():
-        for policy in REMEMBERING:
-            found = rounds_a_second(policy, 32_768, device="cuda")
+        for policy in WITH_MEMORY:
+            rate = rounds_a_second(policy, 32_768, device="cuda")
             core = rounds_a_second(policy, 64, workers=1)
-            print(f"\n{policy.describe()}: {found:.3g} rounds/s, {found / core:.0f} times one core")
-            assert found > 10.0 * core, "slower than ten cores"
+            print(f"\n{policy.describe()}: {rate:.3g} rounds/s, {rate / core:.0f} times one core")
+            assert rate > 10.0 * core, "slower than ten cores"
