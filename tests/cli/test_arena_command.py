@@ -180,7 +180,10 @@ def test_equal_labels_are_distinguished(call: Callable[..., Any], tmp_path: Path
     ("given", "message"),
     [
         (("--rows", "fixt-0"), "error: rows is 'fixt-0'"),
-        (("--policies", "UCB,Tompson"), "policies is 'Tompson', which is not a policy. Did you mean 'ThompsonSampling'?"),
+        (
+            ("--policies", "UCB,Tompson"),
+            "policies is 'Tompson', which is not a policy. Did you mean 'ThompsonSampling'?",
+        ),
         (("--rows", ""), "error: rows is '', which names nothing; give at least one name, or omit --rows."),
         (("--rows", "", "--list"), "error: rows is '', which names nothing"),
         (("--rows", "fixed-0", "--rows", ","), "error: rows is ',', which names nothing"),
