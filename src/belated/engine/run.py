@@ -61,6 +61,7 @@ def play_run(
     stream = stream_of(run, number)
     cursor = first_cursor(channel)
     points = run.checkpoint.shape[0]
+    committed = np.int64(-1)
     while now <= run.horizon:
         if not has_room(channel, now):
             return NO_ROOM, now, point
@@ -75,20 +76,25 @@ def play_run(
             if not interface.is_trusted(policy) and (not interface.is_arm(state, chosen) or committed >= state.arms):
                 return BAD_ARM, now, point
             if committed >= 0:
-                count_pending(channel, run, state, cursor, now, now)
-                _play_committed(run, output, number, state, source, stream, np.uint32(committed), now, point)
-                return STOPPED if stop_requested(run) else FINISHED, now, point
+                break
             # 3. the environment draws reward and delay, and the feedback is sent
             cursor = _pull(policy, run, state, channel, source, stream, cursor, np.uint32(chosen), now)
             now = as_round(run, now + 1)
             cursor, now = _play_decided(policy, run, state, channel, source, stream, cursor, now, until)
+        if committed >= 0:
+            break
         if point < points and until == run.checkpoint[point]:
             output.curve[number, point] = regret(run, number, state)
             point += 1
         if stop_requested(run):
             return STOPPED, now, point
-    count_pending(channel, run, state, cursor, run.horizon, now)
-    return FINISHED, now, point
+    # What is left of a run is counted behind the loop, where the threads of a GPU do it together.
+    if committed < 0:
+        count_pending(channel, run, state, cursor, run.horizon, now)
+        return FINISHED, now, point
+    count_pending(channel, run, state, cursor, now, now)
+    _play_committed(run, output, number, state, source, stream, np.uint32(committed), now, point)
+    return STOPPED if stop_requested(run) else FINISHED, now, point
 
 
 @inline
