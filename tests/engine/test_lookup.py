@@ -12,7 +12,7 @@ from belated.delays import ByReward, Geometric, LogNormal, Mixture, Pareto
 from belated.delays._base import DelayLaw
 from belated.engine import encode
 from belated.engine.runner import Plan
-from belated.engine.sampling import KINDS, _delay_of
+from belated.engine.sampling import KINDS, delay_of
 from belated.kernel.jit import entry, ignore_overflow
 from belated.kernel.law_table import BEYOND, LOOKUP_CELLS, UNSURE, LawRow, LawTableBuilder, row_at
 from belated.policies import UCB, SuccessiveElimination
@@ -41,7 +41,7 @@ HORIZONS = [1, 1000, 10**8]
 @entry
 def _at(laws: Any, row: Any, u: Any, delays: Any) -> None:
     for place in range(u.shape[0]):
-        delays[place] = _delay_of(row_at(laws, np.uint32(row)), laws, u[place])
+        delays[place] = delay_of(row_at(laws, np.uint32(row)), laws, u[place])
 
 
 def _rows(law: DelayLaw, horizon: int, runs: int) -> Any:

@@ -5,12 +5,14 @@ in one go, law by law: the processor overlaps its draws, and a costly law does n
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.sampling import draw_delays, draw_rewards
+from belated.engine.batch_sampling import ALL_KINDS, BatchKinds, batch_draws, kinds_in
 from belated.kernel.intrinsics import array_at, call_at, table_of
 from belated.kernel.jit import JIT, entry, inline, outlined
 from belated.kernel.law_table import NEVER, LawTable
@@ -117,7 +119,9 @@ def batch_bits(arms: int, horizon: int, largest: int = LARGEST_BITS) -> int:
     return min(max((horizon // (WASTE * arms)).bit_length() - 1, 0), largest)
 
 
-def allocate(laws: LawTable, arms: int, horizon: int, *, compiles: bool = True) -> tuple[DrawBuffer, Batch]:
+def allocate(
+    laws: LawTable, arms: int, horizon: int, *, problems: int = 1, compiles: bool = True
+) -> tuple[DrawBuffer, Batch]:
     """A buffer for a run of this length, and arrays that must be kept alive as long. Without ``compiles`` the buffer
     has its type, but :func:`draw_batch` is not compiled and must not be called."""
     bits = batch_bits(arms, horizon)
@@ -135,7 +139,8 @@ def allocate(laws: LawTable, arms: int, horizon: int, *, compiles: bool = True) 
     batch = Batch(*stored, laws, scratch)
     if not JIT:
         return DrawBuffer(bits, *stored, batch), batch
-    table = table_of(_draw_batch_at() if compiles else 0, *stored, *laws, *scratch)
+    address = _batch_drawer(kinds_in(laws, problems * arms))() if compiles else 0
+    table = table_of(address, *stored, *laws, *scratch)
     return DrawBuffer(bits, *stored, table), batch
 
 
@@ -164,52 +169,62 @@ def refill(source: DrawBuffer, stream: Any, arm: Any, rank: Any) -> None:
     draw_batch(source.batch, reward_row, delay_row, stream.key_a, stream.key_b, np.int64(arm), rank)
 
 
-@inline(merge=True)
-def _draw_batch(batch: Batch, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    laws, scratch = batch.laws, batch.scratch
-    size = scratch.u.shape[0]
-    for_reward = scratch.word[:size]
-    for_delay = scratch.word[size:]
-    for index in range(size):
-        for_reward[index], for_delay[index] = two_words(key_a, key_b, arm, rank + index)
-    reward = batch.reward[arm * size : (arm + 1) * size]
-    draw_rewards(laws, reward_row, for_reward, reward)
-    delay = batch.delay[arm * size : (arm + 1) * size]
-    draw_delays(laws, delay_row, reward, for_delay, delay, scratch)
-    lost: Any = 0
-    for index in range(size):
-        lost += np.int64(delay[index] == NEVER)
-    batch.lost[arm] += lost
+def _batch_function(kinds: BatchKinds) -> Any:
+    """What draws a batch from laws of these kinds, in plain Python."""
+    draw_rewards, draw_delays = batch_draws(kinds)
+
+    def draw_batch(batch: Batch, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+        laws, scratch = batch.laws, batch.scratch
+        size = scratch.u.shape[0]
+        for_reward = scratch.word[:size]
+        for_delay = scratch.word[size:]
+        for index in range(size):
+            for_reward[index], for_delay[index] = two_words(key_a, key_b, arm, rank + index)
+        reward = batch.reward[arm * size : (arm + 1) * size]
+        draw_rewards(laws, reward_row, for_reward, reward)
+        delay = batch.delay[arm * size : (arm + 1) * size]
+        draw_delays(laws, delay_row, reward, for_delay, delay, scratch)
+        lost: Any = 0
+        for index in range(size):
+            lost += np.int64(delay[index] == NEVER)
+        batch.lost[arm] += lost
+
+    return draw_batch
 
 
-@entry(by_address=True)
-def _draw_batch_at(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    """The same for the arrays of a function table, which are in the order of their fields."""
-    batch = Batch(
-        array_at(table, 0, np.float64),
-        array_at(table, 1, np.int32),
-        array_at(table, 2, np.int64),
-        LawTable(
-            kind=array_at(table, 3, np.int64),
-            x=array_at(table, 4, np.float64),
-            y=array_at(table, 5, np.float64),
-            i=array_at(table, 6, np.int64),
-            j=array_at(table, 7, np.int64),
-            k=array_at(table, 8, np.int64),
-            real=array_at(table, 9, np.float64),
-            whole=array_at(table, 10, np.int32),
-        ),
-        Scratch(
-            word=array_at(table, 11, np.uint64),
-            u=array_at(table, 12, np.float64),
-            part=array_at(table, 13, np.uint32),
-            pull=array_at(table, 14, np.uint32),
-            delay=array_at(table, 15, np.int32),
-            part_u=array_at(table, 16, np.float64),
-            unsure=array_at(table, 17, np.uint32),
-        ),
-    )
-    _draw_batch(batch, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank)
+@cache
+def _batch_drawer(kinds: BatchKinds) -> Callable[[], int]:
+    """The address of the same, for the arrays of a function table, which are in the order of their fields."""
+    draw = inline(_batch_function(kinds))
+
+    def draw_batch(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+        batch = Batch(
+            array_at(table, 0, np.float64),
+            array_at(table, 1, np.int32),
+            array_at(table, 2, np.int64),
+            LawTable(
+                kind=array_at(table, 3, np.int64),
+                x=array_at(table, 4, np.float64),
+                y=array_at(table, 5, np.float64),
+                i=array_at(table, 6, np.int64),
+                j=array_at(table, 7, np.int64),
+                k=array_at(table, 8, np.int64),
+                real=array_at(table, 9, np.float64),
+                whole=array_at(table, 10, np.int32),
+            ),
+            Scratch(
+                word=array_at(table, 11, np.uint64),
+                u=array_at(table, 12, np.float64),
+                part=array_at(table, 13, np.uint32),
+                pull=array_at(table, 14, np.uint32),
+                delay=array_at(table, 15, np.int32),
+                part_u=array_at(table, 16, np.float64),
+                unsure=array_at(table, 17, np.uint32),
+            ),
+        )
+        draw(batch, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank)
+
+    return entry(by_address=True)(draw_batch)
 
 
 @inline
@@ -218,5 +233,5 @@ def _call_draw_batch(table: Any, reward_row: Any, delay_row: Any, key_a: Any, ke
     call_at(table, rows[0], rows[1], np.int64(key_a), np.int64(key_b), np.int64(arm), np.int64(rank))
 
 
-draw_batch = _call_draw_batch if JIT else _draw_batch
+draw_batch = _call_draw_batch if JIT else _batch_function(ALL_KINDS)
 """(batch, ...): draw a batch. Compiled code calls it by its address, else each policy would have its own copy."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from belated.engine import draw_buffer, timing_wheel
 from belated.engine.compile_errors import cannot_compile
 from belated.engine.compile_pool import crew_for, missing_for
-from belated.engine.draw_buffer import BitBuffer
+from belated.engine.draw_buffer import BitBuffer, DrawBuffer
 from belated.engine.encode import EncodedProblem
 from belated.engine.ring_buffer import RingBuffer
 from belated.engine.run import play_ring, play_wheel
@@ -145,14 +145,19 @@ Allocated = tuple[State, Any, Any, Any]
 def _allocate_wheel(policy: Policy, problem: EncodedProblem, horizon: int, compiles: bool) -> Allocated:
     arms = problem.gaps.shape[1]
     state = allocate(arms, policy.shape())[0]
-    source, batch = draw_buffer.allocate(problem.laws, arms, horizon, compiles=compiles)
+    source, batch = _draw_buffer(problem, horizon, compiles)
     return state, timing_wheel.allocate(problem.longest, horizon), source, batch
+
+
+def _draw_buffer(problem: EncodedProblem, horizon: int, compiles: bool) -> tuple[DrawBuffer, Any]:
+    problems, arms = problem.gaps.shape
+    return draw_buffer.allocate(problem.laws, arms, horizon, problems=problems, compiles=compiles)
 
 
 def _allocate_speculative(policy: Policy, problem: EncodedProblem, horizon: int, compiles: bool) -> Allocated:
     arms = problem.gaps.shape[1]
     state, (tally,) = allocate(arms, policy.shape(), (np.uint64, (packed_wheel.MAX_ARMS,)))
-    source, batch = draw_buffer.allocate(problem.laws, arms, horizon, compiles=compiles)
+    source, batch = _draw_buffer(problem, horizon, compiles)
     channel = packed_wheel.allocate(problem.longest, horizon, LONGEST, source.delay.size, tally)
     return state, channel, source, batch
 
