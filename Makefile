@@ -33,7 +33,7 @@ test-slow: $(READY) browser database ## the slow tests
 
 coverage: $(READY) ## line coverage of the fast tests, with the JIT off
 	$(BIN)/python -m pip install -qq --disable-pip-version-check 'coverage>=7.6'
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m 'not slow and not compiled'
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m 'not slow'
 	$(BIN)/python -m coverage report
 
 test-cuda: $(READY) ## check that GPU and CPU agree bit for bit; needs a GPU

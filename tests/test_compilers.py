@@ -42,18 +42,18 @@ NEEDS_JIT = pytest.mark.skipif(not jit.JIT, reason="nothing is compiled")
 START = """
 import os, subprocess, sys, time
 from pathlib import Path
-import belated.simulate
+import belated.simulation.simulate
 from belated import Problem, simulate
 from belated.delays import Fixed
-from belated.engine import compilers
+from belated.engine import compile_pool
 from belated.engine.run import play_ring
-from belated.forms.calls import entry_for
+from belated.policies._base.entry_points import entry_for
 from belated.policies import UCB, SuccessiveElimination
 from belated.rewards import Bernoulli
 
-sys.modules["belated.simulate"].available_cores = lambda: 2
+sys.modules["belated.simulation.simulate"].available_cores = lambda: 2
 sys.path.append(Path("."))  # Python passes over what is no string
-started, before = [], compilers.claimed
+started, before = [], compile_pool.claimed
 
 class Counted(subprocess.Popen):
     def __init__(self, *arguments, **options):
@@ -73,14 +73,14 @@ KILL = """
 def meddle():
     started[0].kill()
 
-compilers.claimed = after_the_other
+compile_pool.claimed = after_the_other
 """
 HANG = """
 def meddle():
     os.write(1, b"now\\n")  # at once: two threads come here
     time.sleep(1000)
 
-compilers.claimed = after_the_other
+compile_pool.claimed = after_the_other
 """
 PLAY = """
 policies = [UCB(), SuccessiveElimination()]
@@ -122,7 +122,7 @@ def entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """An entry that has no code yet, neither here nor on disk, for all policies; the cache is ``tmp_path``."""
     missing = SimpleNamespace(overloads={}, stats=SimpleNamespace(cache_path=str(tmp_path)), __name__="play_ring")
     monkeypatch.setattr(compile_pool, "entry_for", lambda function, policy: missing)
-    monkeypatch.setattr(compile_pool, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compile_pool, "cache_root", lambda: tmp_path)
     monkeypatch.delenv("BELATED_COMPILERS", raising=False)
     return missing
 

@@ -25,11 +25,16 @@ MORE_COMMANDS = ("import", "demo", "keys", "keys create", "keys list", "keys rev
 
 
 RENAMED: dict[str, dict[str, str | None]] = {
-    "belated.errors": {"Refused": "ApiError", "AlreadyThere": "DuplicateError", "OtherVersion": "IncompatibleState"},
+    "belated.errors": {
+        "Refused": "ApiError",
+        "AlreadyThere": "DuplicateError",
+        "OtherVersion": "IncompatibleState",
+        "FigureNotSaved": None,
+    },
     "belated.theory": {"Row": "TableRow", "reduction": None, "Reduction": None, "Played": None, "THEOREMS": None},
 }
 """Names that changed on purpose, as the changelog says: under another name, or None where they left the module (the
-reduction is in ``belated.live``, and a policy names its own theorem)."""
+reduction is in ``belated.live``, a policy names its own theorem, and figures are saved in the same process)."""
 
 
 def renamed(then: Any) -> Any:

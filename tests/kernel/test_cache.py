@@ -90,12 +90,12 @@ def test_an_edit_of_the_package_is_seen_by_the_policies_that_it_concerns(tmp_pat
     policies, engine, kernel = (f"source/belated/{name}" for name in ("policies", "engine", "kernel"))
     thompson = f"{policies}/thompson_sampling.py"
     edits = {
-        "docstring of a module": (thompson, '"""Thompson sampling on what', '"""\n\nSampling on what'),
+        "docstring of a module": (thompson, '"""Thompson sampling on the', '"""\n\nSampling on the'),
         "docstring of a class": (thompson, '"""Draw a mean for each arm', '"""Draw one for each arm'),
-        "docstring of a function": (thompson, '"""The two numbers of', '"""Two numbers of'),
+        "docstring of a function": (thompson, '"""The parameters of', '"""Parameters of'),
         "a comment": (thompson, "    @staticmethod\n    def choose", "    # here\n\n    @staticmethod\n    def choose"),
         "docstring in the kernel": (f"{kernel}/samplers.py", '"""A Beta(a, b) draw from', '"""A draw from'),
-        "docstring in the engine": (f"{engine}/runner.py", '"""From a policy', '"""From one policy'),
+        "docstring in the engine": (f"{engine}/runner.py", '"""Play a chunk of runs', '"""Play chunks of runs'),
         "a policy": (thompson, "best = -1.0", "best = -2.0"),
         "a function of a policy's file": (thompson, "policy.successes + total", "total + policy.successes"),
         "a helper that it calls": (f"{kernel}/samplers.py", "_LARGE = 1e15", "_LARGE = 1e16"),

@@ -233,8 +233,8 @@ ALL_KINDS = BatchKinds(only_bernoulli=False, delays=tuple(number for number, _ i
 
 
 def kinds_in(laws: LawTable, rewards: int) -> BatchKinds:
-    """The kinds of a table whose first rows, as many as ``rewards``, are the rewards. Rare combinations count as all, so
-    that few are ever compiled."""
+    """The kinds of a table whose first rows, as many as ``rewards``, are the rewards. Rare combinations count as all,
+    so that few are ever compiled."""
     own = {int(kind) for kind in laws.kind[rewards:] if kind >= FIRST_LAW}
     leads = bool((laws.kind[rewards:] <= BY_CELL).any())
     is_common = (laws.kind[:rewards] == BERNOULLI).all() and len(own) + leads <= 1

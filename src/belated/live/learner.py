@@ -24,7 +24,7 @@ _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
 
 
 class ArmBounds(NamedTuple):
-    """ArmBounds on an arm's mean and, for prefix brackets, how many of its first pulls give each."""
+    """Bounds on an arm's mean and, for prefix brackets, how many of its first pulls give each."""
 
     lower: float
     upper: float

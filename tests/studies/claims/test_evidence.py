@@ -43,7 +43,7 @@ def test_at_takes_the_axes_away() -> None:
     assert [cell.coordinates for cell in part.study.cells] == [{"arms": 2}, {"arms": 5}]
     point = part.at({"arms": 5})
     assert (means(point), point.study.axes, point.describe(0)) == ([15], (), "")
-    with pytest.raises(ConfigurationError, match=r"no axis 'delay'\. There is arms"):
+    with pytest.raises(ConfigurationError, match=r"no axis 'delay'\. It has arms"):
         part.at({"delay": 10})
 
 
