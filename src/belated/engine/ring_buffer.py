@@ -92,11 +92,12 @@ def _due_in_register(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
 
 
 def _no_prefetch(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
-    """On a GPU, which would wait long for it: read the feedback that is due in the next round."""
+    """On a CPU the slot is in the cache: read it when it is due."""
     return cursor
 
 
 def _prefetch_next(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
+    """On a GPU, where a read takes long: read now what is due in the next round."""
     arm, reward = _read(channel, _after(channel, cursor.slot))
     return RingCursor(cursor.slot, arm, reward)
 
