@@ -36,7 +36,7 @@ def keys():
     if OWN:
         from mine import Mine
         policies["Mine"] = Mine
-    functions = (*LOOPS, entry_points.fill)
+    functions = LOOPS
     found = {"": [_package(), code_key(entry_points.begin)]}
     for name, policy in policies.items():
         compiled = [code_key(function, owner=policy) for function in functions]

@@ -47,6 +47,7 @@ def _watch(policy: Any, state: State, laws: Any, key_a: Any, key_b: Any, late: A
     the next one due with it, its arm and its rank."""
     reset(state)
     horizon = late.shape[1] - 1
+    interface.fill_table(policy)
     for now in range(1, horizon + 1):
         pulled_at = late[0, now]
         while pulled_at > 0:

@@ -42,7 +42,7 @@ from belated.policies._base.elimination import next_of_sweep, rest_of_sweep
 from belated.policies._base.state import State, reset
 
 
-@inline(merge=True)
+@inline
 def play_run(
     policy: Any,
     run: RunInput,
@@ -281,10 +281,11 @@ def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
 # ---- chunks of runs on a CPU ----
 
 
-@inline(merge=True)
+@inline
 def _play_chunk(
     policy: Any, run: RunInput, output: RunOutput, state: State, channel: Any, source: Any, position: Any
 ) -> Any:
+    interface.fill_table(policy)
     while position[0] < output.final.shape[0]:
         number = position[0]
         if position[1] == 0:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from belated.engine import draw_buffer, timing_wheel
 from belated.engine.compile_errors import cannot_compile
-from belated.engine.compile_pool import crew_for, missing_for
+from belated.engine.compile_pool import compile_missing
 from belated.engine.draw_buffer import BitBuffer, DrawBuffer
 from belated.engine.encode import EncodedProblem
 from belated.engine.ring_buffer import RingBuffer
@@ -58,32 +58,24 @@ def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[RunO
     """The output of each policy on the chunk's runs, or None if the simulation was stopped."""
     run = _run_input(chunk, plan)
     outputs = []
-    loops = [_loop_for(policy, chunk.problem, plan.horizon) for policy in policies]
-    commonest = max(reversed(loops), key=loops.count)
-    helped = [policy for policy, loop in zip(policies, loops, strict=True) if loop is commonest]
-    busy = any(
-        loop is not commonest and missing_for(loop, [policy]) for policy, loop in zip(policies, loops, strict=True)
-    )
-    with crew_for(commonest, helped, plan.workers, busy=busy) as crew:
-        for policy, loop in zip(policies, loops, strict=True):
-            if loop is commonest:
-                crew.wait_for(loop, policy, plan.stop)
-            if plan.stop[0] != 0:
-                return None
-            output = _allocate_output(chunk.runs, run)
-            with ignore_overflow():
-                status = _play(loop, policy, chunk.problem, run, output, np.zeros(3, np.int64))
-            if status == BAD_ARM:
-                raise no_such_arm(policy, run.gap.shape[1])
-            if status == STOPPED:
-                return None
-            outputs.append(output)
+    tasks = [(_loop_for(policy, chunk.problem, plan.horizon), policy) for policy in policies]
+    compile_missing(tasks, lambda task: compile_loop(*task, chunk, plan), plan.workers, plan.stop)
+    for loop, policy in tasks:
+        if plan.stop[0] != 0:
+            return None
+        output = _allocate_output(chunk.runs, run)
+        with ignore_overflow():
+            status = _play(loop, policy, chunk.problem, run, output, np.zeros(3, np.int64))
+        if status == BAD_ARM:
+            raise no_such_arm(policy, run.gap.shape[1])
+        if status == STOPPED:
+            return None
+        outputs.append(output)
     return outputs
 
 
-def compile_policy(name: str, policy: Policy, chunk: Chunk, plan: Plan) -> None:
-    """Compile the loop of this name for a policy and such a chunk, without playing it."""
-    loop = next(loop for loop in _ALLOCATORS if loop.__name__ == name)
+def compile_loop(loop: Loop, policy: Policy, chunk: Chunk, plan: Plan) -> None:
+    """Compile a loop for a policy and such a chunk, without playing it."""
     run = _run_input(chunk, plan)
     state, channel, source, _ = _ALLOCATORS[loop](policy, chunk.problem, plan.horizon, False)
     output, position = _allocate_output(chunk.runs, run), np.zeros(3, np.int64)
@@ -130,6 +122,7 @@ def _play(
     parameters = _parameters(policy, run)
     state, channel, source, _keep = _ALLOCATORS[loop](policy, problem, run.horizon, True)
     status = _call(loop, policy, parameters, run, output, state, channel, source, position)
+    parameters.table[0] = 0.0  # filled
     while status == NO_ROOM:
         if loop is not play_wheel:
             return _play(play_wheel, policy, problem, run, output, position)

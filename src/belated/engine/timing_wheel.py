@@ -154,7 +154,7 @@ def _pool(slots: int) -> tuple[Any, ...]:
     return (*(np.zeros(slots, np.uint32) for _ in range(5)), np.zeros(slots))
 
 
-@inline(merge=True)
+@inline
 def _deliver_each(policy: Any, run: Any, state: State, wheel: TimingWheel, now: Any) -> None:
     """Give the policy, in the order of the pulls, the feedback that is due at the end of round ``now - 1``."""
     slot, last = _take(wheel, now - 1)
@@ -164,7 +164,7 @@ def _deliver_each(policy: Any, run: Any, state: State, wheel: TimingWheel, now: 
         interface.record_feedback(policy, state, wheel.arm[slot], wheel.reward[slot], rank, pulled_at, now)
 
 
-@inline(merge=True)
+@inline
 def _deliver_or_dummy(policy: Any, run: Any, state: State, wheel: TimingWheel, now: Any) -> None:
     """The same; where nothing is due, a policy that accepts it gets dummy feedback, so that no branch depends on it."""
     slot, last = _take(wheel, now - 1)

@@ -1,7 +1,7 @@
 """The six ways to make a compiled function.
 
 ===================== =================================================================================================
-``inline``            A kernel function that is copied into its callers. ``@inline(merge=True)`` for what is long and
+``inline``            A kernel function that is copied into its callers. ``@inline`` for what is long and
                       called in one place: it becomes part of its caller before types are inferred, which compiles
                       faster. What ``inline`` makes can also be called from Python, where it is compiled on its own.
 ``outlined``          A kernel function for what is long and called in several places, or seldom: nothing forces a copy
@@ -70,15 +70,9 @@ _NAMED = (types.NamedTuple, types.NamedUniTuple)
 # ---- inline, outlined ----
 
 
-@overload
-def inline(function: F) -> F: ...
-@overload
-def inline(*, merge: bool) -> Callable[[F], F]: ...
-def inline(function: Any = None, *, merge: bool = False) -> Any:
+def inline(function: F) -> F:
     """Make a kernel function that is copied into its callers."""
-    if function is None:
-        return partial(inline, merge=merge)
-    return _kernel_function(function, {**_INLINE, "inline": "always"} if merge else _INLINE)
+    return _kernel_function(function, _INLINE)
 
 
 def outlined(function: F) -> F:

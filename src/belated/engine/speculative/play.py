@@ -53,6 +53,7 @@ def play_speculatively(
 ) -> Any:
     """:func:`~belated.engine.run.play_wheel` for such policies. NO_ROOM: too much feedback of one round; then the run
     at ``position`` has to be played with a timing wheel."""
+    interface.fill_table(policy)
     while position[0] < output.final.shape[0]:
         number = position[0]
         begin_run(run, state, source, number)
@@ -67,7 +68,7 @@ def play_speculatively(
     return FINISHED
 
 
-@inline(merge=True)
+@inline
 def _play_run(
     policy: Any,
     run: RunInput,

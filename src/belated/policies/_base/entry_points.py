@@ -12,7 +12,7 @@ import numpy as np
 
 from belated.errors import InvalidParameter
 from belated.kernel.cache import code_key, python_key
-from belated.kernel.jit import compile_for, entry, inline
+from belated.kernel.jit import entry, inline
 from belated.kernel.rng import run_key
 from belated.policies._base import interface
 from belated.policies._base.policy import Policy, encode_policy
@@ -112,23 +112,14 @@ def bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
 
 
 def with_table(policy: Policy, arms: int, size: int) -> Any:
-    """The policy's parameters with a table of its bonus for counts below ``size``."""
+    """The policy's parameters with a table of its bonus for counts below ``size``, which
+    :func:`~belated.policies._base.interface.fill_table` computes in compiled code unless ``table[0]`` is 0."""
     return encode_policy(policy, arms)._replace(table=_table(policy, arms, size))
 
 
 @lru_cache(16)
 def _table(policy: Policy, arms: int, size: int) -> Any:
-    table = np.zeros(size)
-    compute, parameters = entry_for(fill, type(policy)), encode_policy(policy, arms)
-    compile_for(compute, parameters, table)
-    compute(parameters, table)
-    return table
-
-
-def fill(policy: Any, table: Any) -> None:
-    """The policy's bonus at 1, 2, ...; place 0 is not used."""
-    for x in range(1, table.shape[0]):
-        table[x] = interface.bonus(policy, float(x))
+    return np.full(size, np.nan)
 
 
 def no_such_arm(policy: Policy, arms: int) -> InvalidParameter:

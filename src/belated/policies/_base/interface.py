@@ -114,6 +114,14 @@ def _computed(policy: Any, x: Any) -> Any:
 radius = select(field="table", present=_table_lookup, absent=_computed)
 
 
+@inline
+def fill_table(policy: Any) -> None:
+    """Compute the table of the ``bonus``, unless its row 0, which is not used, says that this was done."""
+    if policy.table[0] != 0.0:
+        for x in range(1, policy.table.shape[0]):
+            policy.table[x] = bonus(policy, float(x))
+
+
 @dispatch
 def lower(policy: Any, arm: Arm) -> Any:
     """A lower confidence bound on the arm's mean."""
