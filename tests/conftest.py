@@ -17,7 +17,7 @@ settings.register_profile("hasty", derandomize=True, phases=(Phase.explicit, Pha
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("BELATED_COMPILERS", "0")  # test_compilers has its own environment
+    os.environ.setdefault("BELATED_COMPILERS", "0")  # test_compile_pool has its own environment
 
 with suppress(ValueError):  # not in the main thread
     # A process started in the background ignores SIGINT, and so would the children that tests interrupt.
