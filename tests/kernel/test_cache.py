@@ -9,8 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
+from numba.core import caching
 
 from belated.kernel import cache
 from belated.kernel.jit import JIT
@@ -313,3 +316,28 @@ def test_every_kernel_function_is_reached_from_an_entry() -> None:
         if isinstance(value, KernelFunction) and id(value.py_func) not in reached and function not in public
     ]
     assert missing == []
+
+
+@NEEDS_JIT
+def test_kernels_of_a_gpu_have_a_folder_for_each_policy_and_variant(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from belated.engine.gpu import kernel
+    from belated.engine.gpu.layout import KernelVariant
+    from belated.policies import UCB, SuccessiveElimination
+
+    cuda: Any = ModuleType("numba.cuda")
+    cuda.jit = lambda function, lto: SimpleNamespace()
+    monkeypatch.setattr(kernel, "device", lambda: cuda)
+    monkeypatch.setattr(kernel, "cuda", cuda)
+    monkeypatch.setattr(kernel, "version", lambda name: "1.0")
+    monkeypatch.setattr(kernel, "import_module", lambda name: SimpleNamespace(CUDACache=caching.FunctionCache))
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    variant = KernelVariant(*[True] * len(KernelVariant._fields))
+    found = {
+        kernel.kernel_for.__wrapped__(each, policy)._cache.cache_path
+        for each in (variant, variant._replace(shared=False))
+        for policy in (UCB, SuccessiveElimination, UCB)
+    }
+    assert sorted(found) == sorted(str(path) for path in tmp_path.iterdir())
+    assert len(found) == 4

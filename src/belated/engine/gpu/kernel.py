@@ -26,7 +26,7 @@ from belated.engine.run import begin_run, clear, end_run, play_run
 from belated.engine.run_io import BAD_ARM, RunInput, RunOutput
 from belated.engine.timing_wheel import TimingWheel
 from belated.errors import MissingComponent
-from belated.kernel.cache import cache_in, folder_for
+from belated.kernel.cache import cache_in, folder_for, module_digest
 from belated.kernel.intrinsics import strided_view, table_view
 from belated.kernel.jit import JIT, SIMULATED
 from belated.kernel.law_table import LawTable
@@ -215,7 +215,7 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
     if SIMULATED:
         return cuda.jit(play)
     kernel = cuda.jit(play, lto=False)
-    folder = folder_for(play, policy_class, also=(exactly, version("numba-cuda")))
+    folder = folder_for(play, policy_class, also=(module_digest(__name__), version("numba-cuda")))
     if folder is not None:
         kernel._cache = cache_in(folder, play, import_module("numba.cuda.dispatcher").CUDACache)
     return kernel
