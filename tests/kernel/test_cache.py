@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from numba.core import caching
 
 from belated.kernel import cache
-from belated.kernel.jit import JIT
+from belated.kernel.jit import JIT, entry
 from belated.kernel.pipeline import KernelFunction
 
 PACKAGE = Path(cache.__file__).parents[1]
@@ -274,6 +275,40 @@ def test_without_a_folder_code_is_compiled_in_each_process(tmp_path: Path) -> No
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "helper.py", "mine.py", "settings.py"]
 
 
+def sum_to(count: int) -> int:
+    total = 0
+    for number in range(count):
+        total += number
+    return total
+
+
+@NEEDS_JIT
+def test_code_of_which_a_class_is_gone_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hits() -> int:
+        compiled: Any = entry(sum_to)
+        assert compiled(5) == 10
+        return sum(compiled.stats.cache_hits.values())
+
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    assert [hits(), hits()] == [0, 1]
+    (index,) = tmp_path.glob("*/*.nbi")
+    version = pickle.dumps(pickle.loads(index.read_bytes()))
+    for rest in (b"cgone\nClass\n.", b"", b"\x00"):  # a class of a module that no longer exists; damaged
+        index.write_bytes(version + rest)
+        assert [hits(), hits()] == [0, 1]
+
+
+@NEEDS_JIT
+def test_code_that_cannot_be_kept_is_played_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    monkeypatch.setattr(caching.IndexDataCacheFile, "save", no_space)
+    assert entry(sum_to)(5) == 10
+    assert not list(tmp_path.glob("*/*.nbi"))
+
+
 def test_old_folders_are_forgotten_and_others_are_not(tmp_path: Path) -> None:
     names = ("0123456789abcdef", "play-UCB-0123456789abcdef", "fedcba9876543210", "something else", "play-UCB-01")
     old, old_entry, young, *foreign = (tmp_path / name for name in names)
@@ -291,17 +326,17 @@ def test_old_folders_are_forgotten_and_others_are_not(tmp_path: Path) -> None:
 def test_every_kernel_function_is_reached_from_an_entry() -> None:
     """Otherwise an edit of it would not be noticed, or it is not needed."""
     import belated.policies
-    from belated.engine import draw_now, environment
+    from belated.engine import environment, sources
     from belated.engine.batch_sampling import ALL_KINDS
-    from belated.engine.draw_buffer import _batch_function
     from belated.engine.runner import LOOPS
+    from belated.engine.sources import _batch_function
     from belated.policies._base import entry_points
     from belated.policies._base.policy import POLICIES
 
     reached: set[int] = set()
     live = [getattr(entry_points, name) for name in ("decide", "answer", "correct", "replay", "bounds")]
     roots = [*LOOPS, *live, entry_points.begin, environment._pull, _batch_function(ALL_KINDS)]
-    roots += [value for value in vars(draw_now.DrawNow).values() if isinstance(value, staticmethod)]
+    roots += [value for value in vars(sources.DrawNow).values() if isinstance(value, staticmethod)]
     for policy in POLICIES.values():
         walk = cache._Walk(policy, strict=True)
         assert list(walk.lines((str(number), root) for number, root in enumerate(roots)))

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from belated.engine.run_io import ONE, by_device
 from belated.kernel.jit import inline, select
 from belated.policies._base import interface
-
-ONE = np.uint32(1)
 
 
 class RingCursor(NamedTuple):
@@ -81,7 +80,6 @@ def _after(channel: RingBuffer, slot: Any) -> Any:
 
 
 def _due_in_slot(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
-    """The feedback that is due, as it is stored."""
     return _read(channel, cursor.slot)
 
 
@@ -102,12 +100,13 @@ def _prefetch_next(channel: RingBuffer, run: Any, cursor: RingCursor) -> Any:
     return RingCursor(cursor.slot, arm, reward)
 
 
-_due = select(field="stop", present=_due_in_slot, absent=_due_in_register)
-_prefetch = select(field="stop", present=_no_prefetch, absent=_prefetch_next)
+_due = by_device(cpu=_due_in_slot, gpu=_due_in_register)
+"""(channel, run, cursor): the feedback that is due, as it is stored."""
+_prefetch = by_device(cpu=_no_prefetch, gpu=_prefetch_next)
+"""(channel, run, cursor): the cursor with the feedback that is due in the next round, on a GPU."""
 
 
 def _write_both(channel: RingBuffer, slot: Any, arm: Any, reward: Any) -> None:
-    """Store feedback."""
     channel.arm[slot] = arm
     channel.reward[slot] = reward
 
@@ -117,7 +116,6 @@ def _write_packed(channel: RingBuffer, slot: Any, arm: Any, reward: Any) -> None
 
 
 def _read_both(channel: RingBuffer, slot: Any) -> Any:
-    """Feedback as it is stored."""
     return channel.arm[slot], channel.reward[slot]
 
 
@@ -126,7 +124,6 @@ def _read_packed(channel: RingBuffer, slot: Any) -> Any:
 
 
 def _unpack_both(channel: RingBuffer, run: Any, arm: Any, reward: Any) -> Any:
-    """(arm, reward) of feedback as it is stored."""
     return arm, reward
 
 
@@ -135,12 +132,14 @@ def _unpack_packed(channel: RingBuffer, run: Any, arm: Any, reward: Any) -> Any:
 
 
 _write = select(field="reward", present=_write_both, absent=_write_packed)
+"""(channel, slot, arm, reward): store feedback."""
 _read = select(field="reward", present=_read_both, absent=_read_packed)
+"""(channel, slot): feedback as it is stored."""
 _unpack = select(field="reward", present=_unpack_both, absent=_unpack_packed)
+"""(channel, run, arm, reward): (arm, reward) of feedback as it is stored."""
 
 
 def _as_float(run: Any, bit: Any) -> Any:
-    """A reward of 0 or 1: a float on a CPU, like all other rewards; an integer on a GPU, which sums integers."""
     return float(bit)
 
 
@@ -148,4 +147,5 @@ def _as_integer(run: Any, bit: Any) -> Any:
     return np.int32(bit)
 
 
-_bit_as_reward = select(field="stop", present=_as_float, absent=_as_integer)
+_bit_as_reward = by_device(cpu=_as_float, gpu=_as_integer)
+"""(run, bit): a reward of 0 or 1, as a float like all other rewards; a GPU sums integers."""

@@ -5,8 +5,8 @@ then the environment draws its reward and its delay d. See :func:`play_run`.
 
 Feedback is on its way in a *channel*: :class:`~belated.engine.ring_buffer.RingBuffer` where all delays are one and the
 same, else :class:`~belated.engine.timing_wheel.TimingWheel`. Rewards and delays come from a *source*, ahead of time in
-batches (:mod:`belated.engine.draw_buffer`) or in their round (:mod:`belated.engine.draw_now`). Both are named tuples;
-the loop is compiled for their types, so that choosing costs nothing in a round."""
+batches or in their round (:mod:`belated.engine.sources`). Both are named tuples; the loop is compiled for their types,
+so that choosing costs nothing in a round."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from belated.engine.draw_buffer import BitBuffer, DrawBuffer
-from belated.engine.draw_now import DrawBitNow, DrawNow, DrawRewardNow
 from belated.engine.ring_buffer import RingBuffer
 from belated.engine.run_io import (
     BAD_ARM,
@@ -33,6 +31,7 @@ from belated.engine.run_io import (
     stop_requested,
     stream_of,
 )
+from belated.engine.sources import BitBuffer, DrawBitNow, DrawBuffer, DrawNow, DrawRewardNow
 from belated.engine.timing_wheel import TimingWheel
 from belated.kernel.jit import dispatch, inline, select
 from belated.kernel.law_table import NEVER

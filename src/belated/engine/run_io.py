@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,14 @@ from belated.kernel.rng import run_key
 from belated.policies._base.state import State
 
 FINISHED, NO_ROOM, STOPPED, BAD_ARM = range(4)
-"""Why playing ended. After NO_ROOM it can go on with a larger channel; nothing of the round has happened yet."""
+"""Why playing ended. After NO_ROOM a timing wheel goes on where it stopped, with a larger pool; what was played
+speculatively is played again."""
 
 STRIDE = 2**20 - 1
 """Spans of rounds end at the latest where a round's number has all of these bits: then the stop flag is read."""
 ONE = np.uint32(1)
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RunInput(NamedTuple):
@@ -80,8 +84,12 @@ def regret(run: RunInput, number: Any, state: State) -> Any:
     return total
 
 
+def by_device(*, cpu: F, gpu: F) -> F:
+    """Make a kernel function that is ``cpu`` or ``gpu``, by where the run is played that is one of its arguments."""
+    return select(field="stop", present=cpu, absent=gpu)
+
+
 def _read_flag(run: RunInput) -> Any:
-    """Whether another thread asked to stop; never on a GPU."""
     return run.stop[0] != 0
 
 
@@ -89,14 +97,15 @@ def _never(run: RunInput) -> Any:
     return False
 
 
-def _wide(run: RunInput, number: Any) -> Any:
-    """The number of a round: 64 bits on a CPU, 32 on a GPU, where they are faster."""
+def _64_bits(run: RunInput, number: Any) -> Any:
     return np.int64(number)
 
 
-def _narrow(run: RunInput, number: Any) -> Any:
+def _32_bits(run: RunInput, number: Any) -> Any:
     return np.int32(number)
 
 
-stop_requested = select(field="stop", present=_read_flag, absent=_never)
-as_round = select(field="stop", present=_wide, absent=_narrow)
+stop_requested = by_device(cpu=_read_flag, gpu=_never)
+"""(run): whether another thread asked to stop."""
+as_round = by_device(cpu=_64_bits, gpu=_32_bits)
+"""(run, number): the number of a round as the device computes fastest with it."""

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine import draw_buffer, timing_wheel
+from belated.engine import sources, timing_wheel
 from belated.engine.compile_errors import cannot_compile
 from belated.engine.compile_pool import compile_missing
-from belated.engine.draw_buffer import BitBuffer, DrawBuffer
 from belated.engine.encode import EncodedProblem
 from belated.engine.ring_buffer import RingBuffer
 from belated.engine.run import play_ring, play_wheel
 from belated.engine.run_io import BAD_ARM, NO_ROOM, STOPPED, RunInput, RunOutput
+from belated.engine.sources import BitBuffer, DrawBuffer
 from belated.engine.speculative import packed_wheel
 from belated.engine.speculative.play import LONGEST, play_speculatively
 from belated.kernel.jit import COMPILE_ERRORS, compile_for, ignore_overflow
@@ -144,7 +144,7 @@ def _allocate_wheel(policy: Policy, problem: EncodedProblem, horizon: int, compi
 
 def _draw_buffer(problem: EncodedProblem, horizon: int, compiles: bool) -> tuple[DrawBuffer, Any]:
     problems, arms = problem.gaps.shape
-    return draw_buffer.allocate(problem.laws, arms, horizon, problems=problems, compiles=compiles)
+    return sources.allocate_draw_buffer(problem.laws, arms, horizon, problems=problems, compiles=compiles)
 
 
 def _allocate_speculative(policy: Policy, problem: EncodedProblem, horizon: int, compiles: bool) -> Allocated:
@@ -158,7 +158,7 @@ def _allocate_speculative(policy: Policy, problem: EncodedProblem, horizon: int,
 def _allocate_ring(policy: Policy, problem: EncodedProblem, horizon: int, compiles: bool) -> Allocated:
     arms, delay = problem.gaps.shape[1], problem.common_delay(horizon)
     state, (slots, words) = allocate(arms, policy.shape(), (np.uint32, (delay + 1,)), (np.uint64, (arms,)))
-    bits = draw_buffer.batch_bits(arms, horizon, draw_buffer.WORD_BITS)
+    bits = sources.batch_bits(arms, horizon, sources.WORD_BITS)
     return state, RingBuffer(delay, slots, ()), BitBuffer(bits, problem.laws.i, words), None
 
 

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.jit import inline, outlined, select
+from belated.engine.run_io import by_device
+from belated.kernel.jit import inline, outlined
 from belated.policies._base import interface
 from belated.policies._base.state import State
 
@@ -182,8 +183,7 @@ def _deliver_or_dummy(policy: Any, run: Any, state: State, wheel: TimingWheel, n
             break
 
 
-_deliver = select(field="stop", present=_deliver_or_dummy, absent=_deliver_each)
-"""On a GPU a state has no dummy arm."""
+_deliver = by_device(cpu=_deliver_or_dummy, gpu=_deliver_each)  # on a GPU a state has no dummy arm
 
 
 @inline

@@ -18,6 +18,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -313,7 +314,29 @@ def cache_in(folder: Path, function: Callable[..., Any], base: Any = _caching.Fu
     """A cache of numba's class ``base`` that keeps a function's code in the folder. Its own would go by the function's
     file and line, and see an edit anywhere in that file."""
     implementation = type(base._impl_class.__name__, (base._impl_class,), {"_locator_classes": [_locator(folder)]})
-    return type(base.__name__, (base,), {"_impl_class": implementation})(function)
+
+    class Cache(base):  # type: ignore[misc]
+        """Forgets what it cannot read: a damaged file, or one of another version that names classes which are elsewhere
+        now. Code that cannot be kept is compiled again by the next process."""
+
+        _impl_class = implementation
+
+        def _load_overload(self, *arguments: Any) -> Any:
+            try:
+                return super()._load_overload(*arguments)
+            except Exception:
+                self.flush()
+                return None
+
+        def _save_overload(self, *arguments: Any) -> None:
+            with suppress(Exception):
+                super()._save_overload(*arguments)
+
+        def flush(self) -> None:
+            with suppress(OSError):
+                super().flush()
+
+    return Cache(function)
 
 
 def _locator(folder: Path) -> type[Any]:

@@ -19,11 +19,11 @@ import numpy as np
 from llvmlite import ir
 from numba import float64, int32, uint16
 
-from belated.engine.draw_now import DrawBitNow, DrawNow, DrawRewardNow
 from belated.engine.gpu.layout import THREADS, KernelVariant
 from belated.engine.ring_buffer import RingBuffer
 from belated.engine.run import begin_run, clear, end_run, play_run
 from belated.engine.run_io import BAD_ARM, RunInput, RunOutput
+from belated.engine.sources import DrawBitNow, DrawNow, DrawRewardNow
 from belated.engine.timing_wheel import TimingWheel
 from belated.errors import MissingComponent
 from belated.kernel.cache import cache_in, folder_for, module_digest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,70 +41,21 @@ class KernelVariant(NamedTuple):
     bounded: bool  # elimination policies that keep their bounds
 
 
-class Layout(NamedTuple):
-    """Sizes of a launch, and where its arrays begin, counted in their items: those of the first thread of a block for
-    arrays in shared memory, else in global memory."""
-
-    runs: int
-    first_run: int
-    arms: int
-    problems: int
-    points: int
-    horizon: int
-    delay: int
-    bits: int
-    levels: int
-    slots: int
-    scores: int
-    leaves: int
-    cells: int  # numbers that the policy keeps for each arm
-    rows: int  # of the table of laws
-    reals: int
-    wholes: int
-    # inputs
-    kind: int
-    x: int
-    y: int
-    i: int
-    j: int
-    k: int
-    real: int
-    whole: int
-    gap: int
-    fixed_delay: int
-    checkpoint: int
-    seed: int
-    # the state, in shared or global memory
-    total: int
-    score: int
-    floor: int
-    pulls: int
-    observed: int
-    register: int
-    active: int
-    sweep: int
-    # the state, in global memory
-    winner: int
-    memory: int
-    key: int
+Layout = namedtuple(
+    "Layout",
+    "runs first_run arms problems points horizon delay bits levels slots "
+    "scores leaves cells rows reals wholes "  # cells: numbers that the policy keeps for each arm
+    # inputs: the table of laws, then what is played
+    "kind x y i j k real whole gap fixed_delay checkpoint seed "
+    # the state: what is in shared memory if it fits, then what never is
+    "total score floor pulls observed register active sweep winner memory key "
     # feedback on its way
-    ring: int
-    ring_reward: int
-    above: int
-    last: int
-    next: int
-    arm: int
-    rank: int
-    pulled_at: int
-    due: int
-    reward: int
+    "ring ring_reward above last next arm rank pulled_at due reward "
     # outputs
-    curve: int
-    final: int
-    out_pulls: int
-    out_observed: int
-    lost: int
-    eliminated_at: int
+    "curve final out_pulls out_observed lost eliminated_at",
+)
+"""Sizes of a launch, and where its arrays begin, counted in their items: those of the first thread of a block for
+arrays in shared memory, else in global memory."""
 
 
 class Region(NamedTuple):

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from belated.engine.draw_buffer import DrawBuffer, begins_batch, entry_of, refill, rest_of_batch
 from belated.engine.run import begin_run, end_run
 from belated.engine.run_io import (
     FINISHED,
@@ -25,6 +24,7 @@ from belated.engine.run_io import (
     stop_requested,
     stream_of,
 )
+from belated.engine.sources import DrawBuffer, begins_batch, entry_of, refill, rest_of_batch
 from belated.engine.speculative.packed_wheel import (
     PackedWheel,
     clear,
@@ -51,8 +51,8 @@ _COUNT, _SUM = np.uint64(32), np.uint64(2**32 - 1)
 def play_speculatively(
     policy: Any, run: RunInput, output: RunOutput, state: State, channel: PackedWheel, source: DrawBuffer, position: Any
 ) -> Any:
-    """:func:`~belated.engine.run.play_wheel` for such policies. NO_ROOM: too much feedback of one round; then the run
-    at ``position`` has to be played with a timing wheel."""
+    """:func:`~belated.engine.run.play_wheel` for such policies. NO_ROOM: too much feedback is due in one round; the
+    run at ``position`` has then to be played again with a timing wheel."""
     interface.fill_table(policy)
     while position[0] < output.final.shape[0]:
         number = position[0]

@@ -1,4 +1,4 @@
-"""Draws made ahead of time, in batches: the next rewards and delays of each arm.
+"""Where rewards and delays come from: drawn ahead of time in batches (a CPU), or in their round (a thread of a GPU).
 
 A draw depends only on the run, the arm and the pull's number, so it may be made before it is needed. A batch is drawn
 in one go, law by law: the processor overlaps its draws, and a costly law does not hold up a round."""
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine.batch_sampling import ALL_KINDS, BatchKinds, batch_draws, kinds_in
+from belated.engine.sampling import draw_delay, draw_reward
 from belated.kernel.intrinsics import array_at, call_at, table_of
 from belated.kernel.jit import JIT, entry, inline, outlined
 from belated.kernel.law_table import NEVER, LawTable
@@ -25,6 +26,9 @@ WORD_BITS = 6
 """log2 of the largest batch of rewards that are the bits of a word."""
 WASTE = 4
 """At most one draw in this many is made in vain, because the run ends first."""
+
+
+# ---- drawn ahead of time ----
 
 
 class DrawBuffer(NamedTuple):
@@ -119,7 +123,7 @@ def batch_bits(arms: int, horizon: int, largest: int = LARGEST_BITS) -> int:
     return min(max((horizon // (WASTE * arms)).bit_length() - 1, 0), largest)
 
 
-def allocate(
+def allocate_draw_buffer(
     laws: LawTable, arms: int, horizon: int, *, problems: int = 1, compiles: bool = True
 ) -> tuple[DrawBuffer, Batch]:
     """A buffer for a run of this length, and arrays that must be kept alive as long. Without ``compiles`` the buffer
@@ -235,3 +239,72 @@ def _call_draw_batch(table: Any, reward_row: Any, delay_row: Any, key_a: Any, ke
 
 draw_batch = _call_draw_batch if JIT else _batch_function(ALL_KINDS)
 """(batch, ...): draw a batch. Compiled code calls it by its address, else each policy would have its own copy."""
+
+
+# ---- drawn in its round ----
+
+
+class DrawNow(NamedTuple):
+    """A source that draws reward and delay."""
+
+    laws: LawTable
+    lost: Any  # (K,) how many of each arm's pulls so far have no feedback
+
+    @staticmethod
+    def restart(source: Any) -> Any:
+        arm = np.uint32(0)
+        while arm < source.lost.shape[0]:
+            source.lost[arm] = 0
+            arm += np.uint32(1)
+
+    @staticmethod
+    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+        for_reward, for_delay = two_words(stream.key_a, stream.key_b, arm, rank)
+        reward = draw_reward(source.laws, np.uint32(stream.reward_row + arm), for_reward)
+        delay = np.int64(draw_delay(source.laws, np.uint32(stream.delay_row + arm), reward, for_delay))
+        if delay == NEVER:
+            source.lost[arm] += 1
+        return reward, delay
+
+    @staticmethod
+    def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
+        return np.int64(source.lost[arm])
+
+
+class DrawRewardNow(NamedTuple):
+    """A source for a ring buffer, which knows the delay: draws the reward."""
+
+    laws: LawTable
+
+    @staticmethod
+    def restart(source: Any) -> Any:
+        """It keeps nothing."""
+
+    @staticmethod
+    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+        for_reward, _ = two_words(stream.key_a, stream.key_b, arm, rank)
+        return draw_reward(source.laws, np.uint32(stream.reward_row + arm), for_reward), np.int64(0)
+
+    @staticmethod
+    def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
+        return np.int64(0)
+
+
+class DrawBitNow(NamedTuple):
+    """The same where every reward is 0 or 1."""
+
+    laws: LawTable
+
+    @staticmethod
+    def restart(source: Any) -> Any:
+        """It keeps nothing."""
+
+    @staticmethod
+    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+        for_reward, _ = two_words(stream.key_a, stream.key_b, arm, np.uint32(rank))
+        threshold = source.laws.i[np.uint32(stream.reward_row + arm)]
+        return np.uint32(is_success(threshold, for_reward)), np.int64(0)
+
+    @staticmethod
+    def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
+        return np.int64(0)

@@ -24,7 +24,7 @@ from belated.delays import (
     Poisson,
 )
 from belated.delays import Uniform as UniformDelay
-from belated.engine import draw_buffer
+from belated.engine import sources
 from belated.engine.encode import ROUNDS_OF_A_LOOKUP, encode_laws
 from belated.engine.environment import Environment
 from belated.engine.run import count_lost
@@ -39,7 +39,7 @@ HORIZON = 1000
 
 @entry
 def _draw(buffer: Any, arms: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    draw_buffer.draw_batch(buffer.batch, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, arm, rank)
+    sources.draw_batch(buffer.batch, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, arm, rank)
 
 
 @entry
@@ -53,12 +53,12 @@ def assert_same(problem: Problem, count: int, *, horizon: int = HORIZON, seed: i
     after = horizon + 1
     draws = Environment(problem, horizon=horizon, seed=seed, run=5)
     laws, _ = encode_laws([problem], horizon, runs=ROUNDS_OF_A_LOOKUP)
-    buffer, batch = draw_buffer.allocate(
-        laws, problem.arms, draw_buffer.WASTE * problem.arms << draw_buffer.LARGEST_BITS
+    buffer, batch = sources.allocate_draw_buffer(
+        laws, problem.arms, sources.WASTE * problem.arms << sources.LARGEST_BITS
     )
     size = 1 << buffer.bits
     assert batch.scratch.u.size == size  # it is alive as long as the buffer is used
-    assert size == 1 << draw_buffer.LARGEST_BITS
+    assert size == 1 << sources.LARGEST_BITS
     for arm in range(problem.arms):
         never = 0
         for rank in range(0, count, size):
@@ -103,7 +103,7 @@ def test_laws_that_lead_to_others(law: DelayLaw) -> None:
 def test_what_fills_up_a_vector_was_written_for_this_part() -> None:
     """Else it may be what another part made of it, and no place in a table."""
     laws, _ = encode_laws([Problem([Bernoulli(0.5)], LAWS["two smooth parts"])], HORIZON, runs=ROUNDS_OF_A_LOOKUP)
-    buffer, batch = draw_buffer.allocate(laws, 1, draw_buffer.WASTE << draw_buffer.LARGEST_BITS)
+    buffer, batch = sources.allocate_draw_buffer(laws, 1, sources.WASTE << sources.LARGEST_BITS)
     key = np.uint64(3)
     for rank in range(0, 20 << buffer.bits, 1 << buffer.bits):
         batch.scratch.part_u[:] = np.nan
@@ -139,9 +139,9 @@ def test_any_problem(problem: Problem, horizon: int, seed: int) -> None:
 @pytest.mark.parametrize(("arms", "horizon", "size"), [(20, 20_000, 128), (1, 1, 1), (10_000, 200_000, 4), (3, 100, 8)])
 def test_few_draws_are_made_in_vain(arms: int, horizon: int, size: int) -> None:
     laws, _ = encode_laws([Problem([Bernoulli(0.5)] * arms, Fixed(1))], horizon)
-    buffer, _ = draw_buffer.allocate(laws, arms, horizon)
+    buffer, _ = sources.allocate_draw_buffer(laws, arms, horizon)
     assert 1 << buffer.bits == size
-    assert size == 1 or arms * size * draw_buffer.WASTE <= horizon
+    assert size == 1 or arms * size * sources.WASTE <= horizon
 
 
 def test_draws_check_their_arguments() -> None:
