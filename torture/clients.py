@@ -42,7 +42,7 @@ class Client(threading.Thread):
 
     def run(self) -> None:
         """Ask and ask."""
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=30)
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=600)
         try:
             while not self.ended.is_set():
                 path, body = self._again.pop() if self._again else self._request()
@@ -120,7 +120,7 @@ def _ask(connection: http.client.HTTPConnection, path: str, body: dict[str, Any]
 
 def ask(url: str, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
     """One request; status and answer."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=600)
     try:
         connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
         response = connection.getresponse()

@@ -34,7 +34,7 @@ MOST = 400
 """Acknowledgements before a kill, at the most; counted, so that a slow machine proves as much as a fast one."""
 MOMENT = 0.02
 """Seconds that pass then, at the most."""
-PATIENCE = 60.0
+PATIENCE = 600.0
 """Seconds that clients wait for their answers."""
 LIVES = 10
 """Kills that a database lives through."""

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from postgres import fresh
 from postgres import server as postgres_server
-from serving import Server, serving
+from serving import LocalServer, hosting
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server."""
-    with postgres_server() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    """A server on an empty database."""
-    sqlite = request.param == "sqlite"
-    with serving(str(tmp_path / "bandits.db") if sqlite else fresh(request.getfixturevalue("postgres"))) as server:
-        yield server
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    """A server that this file's tests share, on each database."""
+    if request.param == "sqlite":
+        with hosting(str(tmp_path_factory.mktemp("served") / "bandits.db")) as found:
+            yield found
+    else:
+        with postgres_server() as url, hosting(fresh(url)) as found:
+            yield found

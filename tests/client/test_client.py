@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from serving import Server, serving, start
+from serving import PATIENCE, LocalServer, hosting, serving, start
 
 from belated import AsyncClient, Bandit, Client, Decision
 from belated.errors import (
@@ -39,16 +39,16 @@ ARMS = ["red", "green", "blue"]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     """One server for the tests that do not ask for more."""
-    with serving(str(tmp_path_factory.mktemp("client") / "bandits.db")) as found:
+    with hosting(str(tmp_path_factory.mktemp("client") / "bandits.db")) as found:
         yield found
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
+def client(server: LocalServer) -> Iterator[Client]:
     """A client with an experiment of its own."""
-    with Client(server.url, retries=1) as found:
+    with Client(server.url, timeout=PATIENCE, retries=1) as found:
         yield found.create(f"e{uuid.uuid4().hex}", ARMS, UCB())
 
 
@@ -68,11 +68,11 @@ def client(server: Server) -> Iterator[Client]:
     ],
     ids=repr,
 )
-def test_client_equals_bandit(served: Server, policy: Any) -> None:
+def test_client_equals_bandit(served: LocalServer, policy: Any) -> None:
     bandit = Bandit(ARMS, policy, seed=5)
     chance = np.random.default_rng(0)
-    with Client(served.url) as http:
-        client = http.create("colours", ARMS, policy, seed=5)
+    with Client(served.url, timeout=PATIENCE) as http:
+        client = http.create(f"e{uuid.uuid4().hex}", ARMS, policy, seed=5)
         ids: dict[str, int] = {}
         waiting: list[str] = []
         for turn in range(60):
@@ -265,7 +265,7 @@ def test_unserializable_arguments(client: Client) -> None:
 
 
 def test_default_experiment(tmp_path: Path) -> None:
-    with serving(str(tmp_path / "bandits.db")) as server, Client(server.url) as client:
+    with hosting(str(tmp_path / "bandits.db")) as server, Client(server.url, timeout=PATIENCE) as client:
         with pytest.raises(InvalidParameter, match="has none yet"):
             client.choose()
         with pytest.raises(ApiError, match="no experiment 'other'"):
@@ -274,9 +274,9 @@ def test_default_experiment(tmp_path: Path) -> None:
         assert client.choose().arm == "red"
         client.create("two", ARMS, UCB())
         assert client.decisions == 1, "it goes on with the one that it knows"
-        with Client(server.url) as another, pytest.raises(InvalidParameter, match="has 2: one, two"):
+        with Client(server.url, timeout=PATIENCE) as another, pytest.raises(InvalidParameter, match="has 2: one, two"):
             another.choose()
-        with Client(server.url, "two") as another:
+        with Client(server.url, "two", timeout=PATIENCE) as another:
             assert another.decisions == 0
             assert another.experiment("one").decisions == 1
 
@@ -297,13 +297,16 @@ def test_keys(tmp_path: Path) -> None:
     db = str(tmp_path / "bandits.db")
     make = [sys.executable, "-m", "belated", "keys", "create", "--role", "writer", "--db", db]
     key = subprocess.run(make, capture_output=True, text=True, check=True).stdout.strip()
-    with serving(db) as server:
-        with Client(server.url, key=key) as client:
+    with hosting(db) as server:
+        with Client(server.url, key=key, timeout=PATIENCE) as client:
             assert client.create("colours", ARMS, UCB()).choose().arm == "red"
             assert key not in repr(client)
             assert "colours" in repr(client.experiment("colours"))
         for wrong in (None, "bel_other"):
-            with Client(server.url, "colours", key=wrong) as client, pytest.raises(ApiError) as refused:
+            with (
+                Client(server.url, "colours", key=wrong, timeout=PATIENCE) as client,
+                pytest.raises(ApiError) as refused,
+            ):
                 client.choose()
             assert refused.value.status == 401
 
@@ -321,7 +324,7 @@ def test_unreachable_server() -> None:
 def test_server_restart(tmp_path: Path) -> None:
     db = str(tmp_path / "bandits.db")
     server = start(db)
-    with Client(server.url, retries=60) as client:
+    with Client(server.url, timeout=PATIENCE, retries=60) as client:
         own = client.create("colours", ARMS, UCB())
         before = own.choose()
         server.kill()
@@ -337,9 +340,9 @@ def test_server_restart(tmp_path: Path) -> None:
 # ---- awaiting ----
 
 
-def test_asyncio_client(server: Server) -> None:
+def test_asyncio_client(server: LocalServer) -> None:
     async def play() -> None:
-        async with AsyncClient(server.url, retries=1) as any_of_them:
+        async with AsyncClient(server.url, timeout=PATIENCE, retries=1) as any_of_them:
             client = await any_of_them.create(f"e{uuid.uuid4().hex}", ARMS, UCB())
             made = await client.choose()
             assert made.arm == "red"

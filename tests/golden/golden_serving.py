@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-WITHIN = 120.0
+WITHIN = 600.0
 """Seconds in which a server must have started, or ended; far more than it takes."""
 
 

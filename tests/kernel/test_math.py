@@ -177,8 +177,9 @@ def test_neighbouring_words_give_independent_beta_draws() -> None:
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (1.0, 40.0), (3.5, 2.0), (700.0, 300.0), (0.4, 2.0), (2.0, 1e16)])
 def test_beta_draws_without_branches_are_the_same_where_they_are_sure(a: float, b: float) -> None:
     words = [np.uint64(z) for z in np.random.default_rng(5).integers(0, 2**63, 4000)]
-    straight = np.array([beta_draw_straight(a, b, z) for z in words])
-    plain = np.array([beta_draw(a, b, z) for z in words])
+    with ignore_overflow():
+        straight = np.array([beta_draw_straight(a, b, z) for z in words])
+        plain = np.array([beta_draw(a, b, z) for z in words])
     sure = ~np.isnan(straight)
     assert np.array_equal(straight[sure], plain[sure])
     if a >= 1.0 and b < 1e15:

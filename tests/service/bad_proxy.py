@@ -208,7 +208,7 @@ def bad_proxy(*servers: str, seed: int = 0, rate: float = 1.0, longest: float = 
 
     thread = threading.Thread(target=lambda: asyncio.run(work()), name="bad proxy")
     thread.start()
-    assert ready.wait(10.0), "the proxy did not start"
+    assert ready.wait(600.0), "the proxy did not start"
     try:
         yield proxy
     finally:

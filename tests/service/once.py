@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import httpx2
+from serving import PATIENCE
 
 from belated import Client
 from belated.client.protocol import RETRY_STATUSES
@@ -110,7 +111,7 @@ def together(tasks: list[Callable[[], Believed]]) -> Believed:
 
 def patience(url: str, least: float) -> float:
     """A timeout for clients that is short, and long enough for this machine as busy as it is."""
-    with httpx2.Client(base_url=url, timeout=300.0) as http:
+    with httpx2.Client(base_url=url, timeout=PATIENCE) as http:
         times = [_until_answered(lambda: http.get("/livez")).elapsed.total_seconds() for _ in range(20)]
     return max(least, 80.0 * sorted(times)[10])
 
@@ -195,7 +196,7 @@ def miscounts(url: str, believed: Believed) -> list[str]:
     pulls = Counter(believed.arms[id] for id in shown)
     answered = Counter(believed.arms[id] for id in believed.rewards)
     found = []
-    with Client(url, NAME) as client:
+    with Client(url, NAME, timeout=PATIENCE) as client:
         if client.decisions != len(believed.arms):
             found.append(f"the server counts {client.decisions} decisions, the clients {len(believed.arms)}")
         for arm in client.summary():

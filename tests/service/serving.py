@@ -26,9 +26,8 @@ from belated.service.core.service import Service
 from belated.service.dashboard import queries
 from belated.service.storage.journal import open_journal
 
-STARTS_WITHIN = 300.0
-"""Seconds; a machine may be slow."""
-ENDS_WITHIN = 300.0
+PATIENCE = 600.0
+"""Seconds after which tests stop waiting for a server or a page: it hangs, however slow the machine."""
 QUICK = 0.02
 """Seconds between two rounds of the background tasks of a server in this process."""
 
@@ -45,7 +44,7 @@ class LocalServer:
 
     def client(self, **options: Any) -> httpx2.Client:
         """A plain HTTP client for it."""
-        return httpx2.Client(base_url=self.url, timeout=300.0, **options)
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE, **options)
 
 
 @contextmanager
@@ -108,7 +107,7 @@ class Server:
     def end(self) -> int:
         """Ask it to end, and wait; its exit status."""
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(timeout=ENDS_WITHIN)
+        status = self.process.wait(timeout=PATIENCE)
         self._close()
         return status
 
@@ -120,7 +119,7 @@ class Server:
 
     def client(self, **options: Any) -> httpx2.Client:
         """A plain HTTP client for it."""
-        return httpx2.Client(base_url=self.url, timeout=300.0, **options)
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE, **options)
 
 
 def start(
@@ -150,7 +149,7 @@ def start(
 
     server.reading = threading.Thread(target=read, daemon=True)
     server.reading.start()
-    assert ready.wait(STARTS_WITHIN), "the server did not start"
+    assert ready.wait(PATIENCE), "the server did not start"
     assert server.url, f"the server ended: {''.join(server.lines)}"
     return server
 

@@ -21,7 +21,7 @@ import pytest
 import structlog
 from postgres import as_server, fresh, program
 from postgres import server as postgres_server
-from serving import Server, serving, start
+from serving import PATIENCE, Server, serving, start
 from typer.testing import CliRunner
 
 from belated.cli import app
@@ -205,14 +205,12 @@ def test_the_end_is_asked_for_and_all_is_kept(db: str) -> None:
     threads = [threading.Thread(target=load) for _ in range(4)]
     for thread in threads:
         thread.start()
-    time.sleep(1.0)
-    begin = time.monotonic()
+    while len(told) <= 10:
+        time.sleep(0.02)
     assert server.end() == 0
-    assert time.monotonic() - begin < 15
     for thread in threads:
         thread.join()
     assert "Traceback" not in "".join(server.lines)
-    assert len(told) > 10
     journal = open_journal(db)
     kept = [event.id for event in journal.events(1)]
     snapshot = journal.snapshot(1)
@@ -231,7 +229,7 @@ def test_the_end_is_asked_for_and_all_is_kept(db: str) -> None:
 def test_ctrl_c_ends_it(tmp_path: Path) -> None:
     server = start(str(tmp_path / "bandits.db"))
     server.process.send_signal(signal.SIGINT)
-    assert server.process.wait(timeout=30) in (0, 130)
+    assert server.process.wait(timeout=PATIENCE) in (0, 130)
     assert server.reading is not None
     server.reading.join()
     assert server.process.stderr is not None
@@ -302,20 +300,21 @@ def test_a_postgresql_that_goes_and_comes_back() -> None:
                 assert (answer.status_code, answer.json()["type"]) == (503, "urn:belated:problem:storage")
                 assert http.post("/v1/experiments/e/decisions", json={"id": "x"}).status_code == 503
             assert http.get("/livez").status_code == 200
-            time.sleep(2.5)  # keys are read again, in vain
+            # until keys were read again, in vain
+            while not any("background task failed, will retry" in line for line in server.lines):
+                time.sleep(0.05)
             assert http.get("/livez").status_code == 200
             log = Path(data).parent / "log"
             subprocess.run(as_server([*control, "-l", str(log), "-o", options, "start"]), check=True, cwd="/")
-            end = time.monotonic() + 20
+            end = time.monotonic() + PATIENCE
             while http.get("/readyz").status_code != 200:
                 assert time.monotonic() < end
-                time.sleep(0.2)
+                time.sleep(0.05)
             assert http.post("/v1/experiments/e/decisions", json={"id": "x"}).status_code == 201
             for path in ("events", "delays", "export.parquet"):
                 assert http.get(f"/v1/experiments/e/{path}").status_code == 200
             assert http.get("/metrics").status_code == 200
-        lines = [json.loads(line) for line in server.lines if line.startswith("{")]
-        assert any(line["event"] == "background task failed, will retry" for line in lines)
+        assert all(json.loads(line) for line in server.lines if line.startswith("{"))
 
 
 def cmdline(process: str) -> bytes:

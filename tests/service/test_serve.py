@@ -20,7 +20,7 @@ import apsw
 import httpx2
 import pytest
 from commands import ASKED, belated, mistake
-from serving import hosting, serving, start
+from serving import PATIENCE, hosting, serving, start
 
 from belated.errors import StorageError
 from belated.service.api_keys import make_key
@@ -242,7 +242,9 @@ def test_an_upload_that_stalls_holds_up_the_end_for_a_few_seconds(tmp_path: Path
             b"POST /v1/experiments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: 1000\r\n\r\n{"
         )
-        time.sleep(0.5)
+        for _ in range(3):  # the upload came before these
+            with server.client() as http:
+                assert http.get("/livez").status_code == 200
         begin = time.monotonic()
         assert server.end() == 0
     assert time.monotonic() - begin > 5.0
@@ -272,7 +274,9 @@ def test_the_dashboard_is_entered_through_the_proxy_of_the_page(tmp_path: Path) 
     with hosting(db) as server:
 
         def log_in(headers: dict[str, str], origin: str) -> httpx2.Response:
-            return httpx2.post(f"{server.url}/login", data={"key": key}, headers={**headers, "Origin": origin})
+            return httpx2.post(
+                f"{server.url}/login", data={"key": key}, headers={**headers, "Origin": origin}, timeout=PATIENCE
+            )
 
         inner = server.url.removeprefix("http://")
         entered = log_in(passed_on(block, inner), f"https://{PUBLIC}")
@@ -280,7 +284,7 @@ def test_the_dashboard_is_entered_through_the_proxy_of_the_page(tmp_path: Path) 
         cookie = entered.headers["set-cookie"]
         assert {"Secure", "HttpOnly", "SameSite=strict"} <= set(cookie.split("; "))
         ticket = {"Cookie": cookie.partition(";")[0], **passed_on(block, inner)}
-        assert httpx2.get(f"{server.url}/experiments.json", headers=ticket).status_code == 200
+        assert httpx2.get(f"{server.url}/experiments.json", headers=ticket, timeout=PATIENCE).status_code == 200
 
         plain = log_in({"Host": inner}, server.url)
         assert plain.status_code == 303

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from serving import PATIENCE
 
 
 @contextmanager
@@ -21,7 +22,7 @@ def chromium() -> Iterator[Browser]:
     if path is None:
         pytest.fail("these tests need chromium on the path; install it (Debian: apt-get install chromium)")
     with sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        found = driver.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=PATIENCE * 1000)
         try:
             yield found
         finally:
@@ -37,6 +38,7 @@ class Watched:
         self.hosts: set[str] = set()
         options.setdefault("viewport", {"width": 1400, "height": 900})
         self.context = browser.new_context(**options)
+        self.context.set_default_timeout(PATIENCE * 1000)
         self.page: Page = self.context.new_page()
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))

@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 from postgres import fresh
-from serving import LocalServer, hosting, serving, start
+from serving import PATIENCE, LocalServer, hosting, serving, start
 
 from belated.errors import ConfigurationError
 from belated.service.api.openapi import document
@@ -225,7 +225,7 @@ def test_keys_are_taken_and_forgotten_within_seconds(tmp_path: Path) -> None:
 
 
 def wait(condition: Any) -> None:
-    end = time.monotonic() + 100
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -236,7 +236,7 @@ def wait(condition: Any) -> None:
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "belated", "serve", "--port", "0", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def test_without_keys_nobody_else_is_listened_to(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import httpx2
-from serving import LocalServer, hosting
+from serving import PATIENCE, LocalServer, hosting
 
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "serve.md"
 
@@ -26,7 +26,7 @@ def sent(command: str, server: LocalServer) -> httpx2.Response:
     headers = [tuple(options["-H"].split(": ", 1))] if "-H" in options else []
     url = next(word for word in words if word.startswith("http://")).replace("http://127.0.0.1:8000", server.url)
     method = options.get("-X", "POST" if "-d" in options else "GET")
-    return httpx2.request(method, url, headers=headers, content=options.get("-d"))
+    return httpx2.request(method, url, headers=headers, content=options.get("-d"), timeout=PATIENCE)
 
 
 def test_every_request_of_the_page_is_taken(tmp_path: Path) -> None:

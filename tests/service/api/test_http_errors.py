@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from problems import for_each, problem
+from serving import PATIENCE
 
 from belated.service.api.messages import MAX_BODY
 
@@ -169,6 +170,6 @@ def test_a_chunked_body_is_read(http: httpx2.Client) -> None:
 
 def test_a_request_that_is_none_is_answered_400(http: httpx2.Client) -> None:
     place = urlsplit(str(http.base_url))
-    with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=10) as line:
+    with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=PATIENCE) as line:
         line.sendall(b"\x00\x01 nonsense\r\n\r\n")
         assert line.recv(1000).startswith(b"HTTP/1.1 400")

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 from problems import for_each
+from serving import PATIENCE
 
 from belated.live.learner import Learner
 from belated.policies import POLICIES, PrefixPolicy, default_policy
@@ -112,7 +113,7 @@ def test_policies_with_memory_take_silence_for_an_answer(http: httpx2.Client) ->
         asked = {"name": name, "arms": ["a", "b"], "policy": policy, "silence": {"after": 0.05, "reward": 0.25}}
         assert http.post("/v1/experiments", json=asked).status_code == 201
         made = http.post(f"/v1/experiments/{name}/decisions", json={"count": 12}).json()["decisions"]
-        end = time.monotonic() + 30.0
+        end = time.monotonic() + PATIENCE
         while (found := http.get(f"/v1/experiments/{name}").json())["imputed"] < 12:
             assert time.monotonic() < end, found
             time.sleep(0.05)

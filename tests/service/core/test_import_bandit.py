@@ -11,7 +11,7 @@ import pytest
 from bad_proxy import bad_proxy
 from once import patience, verified
 from problems import for_each
-from serving import LocalServer, hosting
+from serving import PATIENCE, LocalServer, hosting
 
 from belated import Bandit, Client
 from belated.client import payloads
@@ -33,7 +33,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Local
 
 @pytest.fixture
 def client(place: tuple[str, LocalServer]) -> Iterator[Client]:
-    with Client(place[1].url, retries=1) as found:
+    with Client(place[1].url, timeout=PATIENCE, retries=1) as found:
         yield found
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from serving import PATIENCE
 
 from belated.service.api.experiments import experiment_view
 from belated.service.api_keys import make_key
@@ -135,7 +136,7 @@ def decisions(http: httpx2.Client) -> list[tuple[int, int]]:
 def wait_for_more(http: httpx2.Client) -> None:
     """Every experiment has more decisions, and feedback comes, within a while."""
     begin = decisions(http)
-    for _ in range(300):
+    for _ in range(3000):
         time.sleep(0.2)
         here = decisions(http)
         more = [after[0] > before[0] for before, after in zip(begin, here, strict=True)]
@@ -147,29 +148,32 @@ def wait_for_more(http: httpx2.Client) -> None:
 @pytest.mark.slow
 def test_visitors_go_on_until_ctrl_c_and_after_it(tmp_path: Path) -> None:
     db = str(tmp_path / "kept.db")
-    with running(db, tmp_path) as (address, process), httpx2.Client(base_url=address) as http:
+    with running(db, tmp_path) as (address, process), httpx2.Client(base_url=address, timeout=PATIENCE) as http:
         assert http.get("/", headers={"Accept": "text/html"}).status_code == 200
         wait_for_more(http)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=300) == 130
+        assert process.wait(timeout=PATIENCE) == 130
     journal = open_journal(db)
     assert [each.error for each in verify(journal)] == [None] * 3
     before = sum(each.decisions for each in verify(journal))
     journal.close()
-    with running(db, tmp_path) as (address, process), httpx2.Client(base_url=address) as http:
+    with running(db, tmp_path) as (address, process), httpx2.Client(base_url=address, timeout=PATIENCE) as http:
         wait_for_more(http)
         assert sum(made for made, _ in decisions(http)) > before
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=300) == 130
+        assert process.wait(timeout=PATIENCE) == 130
 
 
 def test_without_a_place_nothing_is_left(tmp_path: Path) -> None:
-    with running(None, tmp_path, "--seed", "5") as (address, process), httpx2.Client(base_url=address) as http:
+    with (
+        running(None, tmp_path, "--seed", "5") as (address, process),
+        httpx2.Client(base_url=address, timeout=PATIENCE) as http,
+    ):
         assert len(decisions(http)) == 3
         (folder,) = tmp_path.glob("belated-demo-*")
         assert folder.is_dir()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=300) == 130
+        assert process.wait(timeout=PATIENCE) == 130
     assert not list(tmp_path.glob("belated-demo-*"))
     assert tempfile.gettempdir() != str(tmp_path)
 

@@ -14,7 +14,7 @@ import pytest
 from clients import EXPERIMENT, Client, ask
 from ledger import Ledger, compare
 from postgres import fresh
-from serving import Server, hosting, serving
+from serving import PATIENCE, Server, hosting, serving
 from work import EXPERIMENTS, StepWriter
 
 from belated.errors import ApiError
@@ -152,7 +152,7 @@ def test_a_server_waits_for_postgresql_to_come_back() -> None:
             options = f"-p {port} -k {above} -c listen_addresses=127.0.0.1"
             again = [*control, "-l", str(above / "log"), "-o", options, "start"]
             subprocess.run(as_server(again), capture_output=True, check=True, cwd="/")
-            deadline = time.monotonic() + 300
+            deadline = time.monotonic() + PATIENCE
             while ask(served.url, "GET", "/readyz")[0] != 200:
                 assert time.monotonic() < deadline, "the server did not recover"
                 time.sleep(0.1)

@@ -18,7 +18,7 @@ import pytest
 from bad_proxy import FAULTS, bad_proxy
 from once import ARMS, anomalies, clients_at_work, miscounts, patience, verified, work_without_ids
 from postgres import fresh
-from serving import LocalServer, Server, hosting, serving
+from serving import PATIENCE, LocalServer, Server, hosting, serving
 
 CLIENTS = 64
 
@@ -114,7 +114,9 @@ def crowded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture
 def crowd(crowded: list[str]) -> Iterator[Crowd]:
     """A crowd before a new experiment."""
-    with httpx2.Client(limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None)) as http:
+    with httpx2.Client(
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None), timeout=PATIENCE
+    ) as http:
         found = Crowd(crowded, http, f"e{uuid.uuid4().hex}")
         assert http.post(f"{crowded[0]}/v1/experiments", json=found.asked).status_code == 201
         yield found
