@@ -27,7 +27,7 @@ from contract import Row, Size
 from measure import one_core
 from task import HERE, TASK
 
-SECTIONS = ("c", "lanes", "twins", "laws", "policies", "workers", "fresh", "arms", "scaling", "peers")
+SECTIONS = ("c", "lanes", "c-policies", "laws", "policies", "workers", "fresh", "arms", "scaling", "peers")
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
@@ -110,7 +110,7 @@ def measure(sections: list[str], size: Size) -> report.Findings:
     steps: dict[str, Callable[[], list[Row]]] = {
         "c": lambda: contract.against_c(size, native.streams()),
         "lanes": lambda: contract.against_lanes(size, native.lanes()),
-        "twins": lambda: contract.twins(size, native.twins()),
+        "c-policies": lambda: contract.policies_in_c(size, native.policies()),
         "laws": lambda: [*contract.delay_laws(size), *contract.laws_in_c(size, native.streams(), native.wheels())],
         "policies": lambda: contract.eliminations(size),
         "workers": lambda: contract.workers(size),

@@ -145,10 +145,10 @@ def _same_regret(section: str, policy: Any, runs: int, program: Program, law: st
     return Row(section, what, deviation(ours, theirs), "standard errors", 4.0, note=note)
 
 
-def twins(size: Size, programs: dict[str, Program]) -> list[Row]:
+def policies_in_c(size: Size, programs: dict[str, Program]) -> list[Row]:
     """Every other policy against its C program, which plays one run at a time."""
     rows = []
-    for policy in subject.twinned():
+    for policy in subject.written_in_c():
         program = programs[policy.label]
         slow = policy.label == "Thompson"
         runs = size.slow_runs if slow else max(size.runs)
@@ -160,8 +160,8 @@ def twins(size: Size, programs: dict[str, Program]) -> list[Row]:
             best = contest(entries, size.law_repeats)
         note = " and ".join(f"{1e9 * seconds / (runs * TASK.horizon):.3g}" for seconds in best.values()) + " ns/round"
         ratio = best["belated"] / best["C"]
-        rows.append(Row("twins", f"{policy.label}: simulate / C", ratio, "x", 3.0 if slow else 2.0, note=note))
-        rows.append(_same_regret("twins", policy, runs, program))
+        rows.append(Row("policies in C", f"{policy.label}: simulate / C", ratio, "x", 3.0 if slow else 2.0, note=note))
+        rows.append(_same_regret("policies in C", policy, runs, program))
     return rows
 
 

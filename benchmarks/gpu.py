@@ -108,7 +108,7 @@ def main(folder: str) -> None:
 
     task = f"K = {TASK.arms}, delay {TASK.delay}, T = {TASK.horizon:,}, {RUNS:,} runs, {POINTS} checkpoints"
     limits = {"UCB": 7e10, "SE": 3e10}
-    for policy in (subject.ucb(), *subject.twinned()):
+    for policy in (subject.ucb(), *subject.written_in_c()):
         if policy.label != "Thompson":
             rate, share = kernel(policy)
             note = "" if share == 1.0 else f"{100 * share:.0f} % of the rounds until one arm is left"

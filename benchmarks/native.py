@@ -12,7 +12,7 @@ from task import HERE, TASK
 
 SOURCES = HERE / "c"
 FLAGS = ("-O3", "-march=native", "-std=gnu11", "-Wall", "-Wextra")
-TWINS = {
+POLICIES = {
     "SE": "SE",
     "PSE": "PSE",
     "OPSE": "OPSE",
@@ -20,7 +20,7 @@ TWINS = {
     "Optimistic-UCB": "OPTIMISTIC",
     "Thompson": "THOMPSON",
 }
-"""Of each policy's label what -DPOLICY= builds its twin."""
+"""By the policy's label: what -DPOLICY= builds its program."""
 
 WHEELS = {"Uniform(0, 400)": "UNIFORM", "ByReward(table)": "LATE", "ByReward(function)": "LATER"}
 """Of some delay laws of ``subject.laws`` what -DLAW= builds UCB under them."""
@@ -84,9 +84,9 @@ def lanes() -> dict[str, Program]:
     return _builds("lanes", [], ["-DAVX2"], ["-DPORTABLE"])
 
 
-def twins() -> dict[str, Program]:
+def policies() -> dict[str, Program]:
     """Compile the program of each policy but UCB, by its label."""
-    return {label: _build("twins", f"-DPOLICY={name}") for label, name in TWINS.items()}
+    return {label: _build("policies", f"-DPOLICY={name}") for label, name in POLICIES.items()}
 
 
 def _builds(source: str, *extras: list[str]) -> dict[str, Program]:

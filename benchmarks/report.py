@@ -184,9 +184,9 @@ loop. Lanes were also tried inside the engine (`benchmarks/trial_lanes.py`, meas
 only if small arrays are on the stack, so that it knows that nothing overlaps, and if the argmax is written in
 vector instructions. The result is slower than one run at a time, and works for index policies only.
 
-The twins (`benchmarks/c/twins.c`) play one run at a time, with a separate build for each policy: one counter update
-per feedback, bounds once per sweep, a tree of integer keys where the leader changes in every round, and Thompson
-sampling's Gamma draws eight at a time.
+The other policies in C (`benchmarks/c/policies.c`) play one run at a time, with a separate build for each policy: one
+counter update per feedback, bounds once per sweep, a tree of integer keys where the leader changes in every round, and
+Thompson sampling's Gamma draws eight at a time.
 """
 
 C_NOTE = """\

@@ -21,17 +21,14 @@ from belated.delays import (
     Uniform,
 )
 from belated.policies import (
+    POLICIES,
     UCB,
     OptimisticPessimisticElimination,
     OptimisticUCB,
     PatientBandits,
-    PendingUCB,
     PhasedElimination,
-    PrefixElimination,
-    PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
-    UniformChoice,
 )
 from belated.rewards import Bernoulli
 from task import TASK, spread
@@ -98,7 +95,7 @@ def eliminations() -> dict[str, Any]:
     }
 
 
-def twinned() -> list[Any]:
+def written_in_c() -> list[Any]:
     """Return the policies that have a C program of their own."""
     c = TASK.confidence
     others = [PatientBandits(alpha=0.5), OptimisticUCB(confidence=c), ThompsonSampling()]
@@ -107,9 +104,8 @@ def twinned() -> list[Any]:
 
 def everything() -> list[Any]:
     """Return one of every policy."""
-    others = [OptimisticUCB(), PatientBandits(alpha=0.5), ThompsonSampling(), UniformChoice()]
-    ours = [PrefixElimination(), PrefixUCB(), PendingUCB()]
-    return [ucb(), *eliminations().values(), *others, *ours]
+    required: dict[str, Any] = {"PatientBandits": {"alpha": 0.5}}
+    return [cls(**required.get(name, {})) for name, cls in POLICIES.items()]
 
 
 def play(setting: Any, policies: list[Any], **options: Any) -> Any:

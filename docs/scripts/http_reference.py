@@ -28,7 +28,7 @@ MEDIA = {
     PARQUET: "A Parquet file, for `belated import`, pandas, polars, DuckDB.",
     PLAIN: "The text format of Prometheus.",
 }
-TWINS = (
+DASHBOARD_JSON = (
     ("/experiments.json", "The first page of the dashboard as JSON", "ExperimentsAnswer"),
     ("/experiments/{name}.json", "The page of an experiment as JSON: all data of its charts", "Page"),
 )
@@ -85,11 +85,11 @@ def http_page() -> str:
         for group in GROUPS
         for route in group
     ]
-    rows += [[f"[`GET {path}`](#{_twin(path)})", summary, "reader"] for path, summary, _ in TWINS]
+    rows += [[f"[`GET {path}`](#{_dashboard_anchor(path)})", summary, "reader"] for path, summary, _ in DASHBOARD_JSON]
     parts = ["## All routes", table(["route", "", "least role"], rows), _everywhere()]
     for group in GROUPS:
         parts += [f"## {group.title}", *(_route(route, schemas) for route in group)]
-    parts += ["## The dashboard", *_twins(schemas), "## Objects", "The objects in responses."]
+    parts += ["## The dashboard", *_dashboard_json(schemas), "## Objects", "The objects in responses."]
     parts += [_object(name, schemas) for name in OBJECTS]
     return "\n\n".join([*parts, _problems()])
 
@@ -288,21 +288,21 @@ def laid_out(value: Any, indent: int = 0) -> str:
 # ---- the dashboard, objects, problems ----
 
 
-def _twin(path: str) -> str:
-    return "twin-experiments" if path == TWINS[0][0] else "twin-experiment"
+def _dashboard_anchor(path: str) -> str:
+    return "dashboard-experiments" if path == DASHBOARD_JSON[0][0] else "dashboard-experiment"
 
 
-def _twins(schemas: dict[str, Any]) -> list[str]:
+def _dashboard_json(schemas: dict[str, Any]) -> list[str]:
     parts = [
         "Each page of the dashboard is also available as JSON, with a reader's key in the header or with the session "
         "cookie that `/login` sets. It is computed at most once a second and has what the page shows; to read "
         "everything, use the events."
     ]
-    for path, summary, name in TWINS:
+    for path, summary, name in DASHBOARD_JSON:
         rows = [["**200**", "", _linked(name)]]
         if "{name}" in path:
             rows.append(["404", UNKNOWN_EXPERIMENT.when, _problem(UNKNOWN_EXPERIMENT)])
-        parts.append(f"{_heading(f'GET {path}', _twin(path))}\n\n{summary}.\n\n{_role('reader')}")
+        parts.append(f"{_heading(f'GET {path}', _dashboard_anchor(path))}\n\n{summary}.\n\n{_role('reader')}")
         parts += [table(["status", "when", "response"], rows), *_examples(f"GET {path}")]
     return parts
 

@@ -101,10 +101,10 @@ TYPES = {
     500: {"unforeseen", "experiment-damaged"},
     503: {"busy", "stopped", "storage"},
 }
-"""Written down once more: they never change."""
+"""The problem types and their statuses of 0.1.0, which clients rely on."""
 
 
-def test_problem_types_and_their_statuses_never_change() -> None:
+def test_problem_types_and_their_statuses_are_those_of_the_first_release() -> None:
     assert {(each.status, each.name) for each in PROBLEM_TYPES.values()} == {
         (status, name) for status, names in TYPES.items() for name in names
     }
@@ -112,11 +112,11 @@ def test_problem_types_and_their_statuses_never_change() -> None:
 
 def test_the_document_has_the_statuses_of_each_route() -> None:
     for route in ROUTES:
-        told = openapi.document()["paths"][route.path][route.method.lower()]["responses"]
+        responses = openapi.document()["paths"][route.path][route.method.lower()]["responses"]
         problems = {problem.status for problem in route.all_problems()}
-        assert {int(status) for status in told} == problems | set(route.responses), route.path
+        assert {int(status) for status in responses} == problems | set(route.responses), route.path
         for problem in route.all_problems():
-            assert f"{problem.name}: {problem.when}" in told[str(problem.status)]["description"]
+            assert f"{problem.name}: {problem.when}" in responses[str(problem.status)]["description"]
 
 
 # ---- fields ----

@@ -1,8 +1,8 @@
 /*
  * The other policies under a fixed delay, one run at a time: what one core does with one stream.
  *
- *   cc -O3 -march=native -std=gnu11 -DARMS=20 -DPOLICY=SE twins.c -o twins -lm
- *   twins HORIZON DELAY RUNS SEED < means
+ *   cc -O3 -march=native -std=gnu11 -DARMS=20 -DPOLICY=SE policies.c -o policies -lm
+ *   policies HORIZON DELAY RUNS SEED < means
  *
  * The task is that of task.json, for the policies that ucb.c does not play; a build plays one of them.
  * The feedback of round s counts from round s + DELAY + 1 on. An arm has m pulls, n answers, their sum S:
@@ -427,7 +427,7 @@ static double cpu_seconds(void) {
 }
 
 static void fail(const char *message) {
-    fprintf(stderr, "twins: %s\nusage: twins HORIZON DELAY RUNS SEED < means\n", message);
+    fprintf(stderr, "policies: %s\nusage: policies HORIZON DELAY RUNS SEED < means\n", message);
     exit(2);
 }
 
