@@ -11,14 +11,13 @@ import msgspec
 from markdown_tables import table
 
 from belated.policies import POLICIES
-from belated.service.api import openapi
+from belated.service.api import GROUPS, openapi
 from belated.service.api.messages import EventLine
 from belated.service.api.monitoring import NDJSON, PARQUET, PLAIN
 from belated.service.api.openapi import PATH_PARAMETERS
-from belated.service.api.route import ANY_REQUEST, KEYED, Route
-from belated.service.api.router import GROUPS
+from belated.service.api.routing import ANY_REQUEST, KEYED, Route
 from belated.service.dashboard.schemas import Page
-from belated.service.problems import PROBLEM_TYPES, UNKNOWN_EXPERIMENT, ProblemType
+from belated.service.problem_types import PROBLEM_TYPES, UNKNOWN_EXPERIMENT, ProblemType
 
 WIDTH = 100
 LONG = 45
@@ -77,7 +76,7 @@ OBJECTS = [
 
 
 def http_page() -> str:
-    """Return the whole reference: routes, objects, problems."""
+    """Return the whole reference: routes, objects, problem types."""
     _, schemas = msgspec.json.schema_components([Page, EventLine], ref_template=openapi.REF)
     schemas = {**schemas, **openapi.document()["components"]["schemas"]}
     rows = [
@@ -91,7 +90,7 @@ def http_page() -> str:
         parts += [f"## {group.title}", *(_route(route, schemas) for route in group)]
     parts += ["## The dashboard", *_dashboard_json(schemas), "## Objects", "The objects in responses."]
     parts += [_object(name, schemas) for name in OBJECTS]
-    return "\n\n".join([*parts, _problems()])
+    return "\n\n".join([*parts, _problem_types()])
 
 
 def names_page() -> str:
@@ -108,8 +107,8 @@ def _yes(value: bool) -> str:
 
 
 def _everywhere() -> str:
-    always = ", ".join(_problem(problem) for problem in ANY_REQUEST)
-    keyed = ", ".join(_problem(problem) for problem in KEYED)
+    always = ", ".join(_problem_type(each) for each in ANY_REQUEST)
+    keyed = ", ".join(_problem_type(each) for each in KEYED)
     return (
         f"Besides what its own table lists, any request may be refused with {always}; if there are keys, a route with "
         f"a role also with {keyed}. `HEAD` works wherever `GET` does."
@@ -134,17 +133,14 @@ def _route(route: Route, schemas: dict[str, Any]) -> str:
             f"integer from {parameter.minimum} to {_number(parameter.maximum)}; default {parameter.default:,}",
             parameter.description,
         ]
-        for parameter in route.query
+        for parameter in route.query or ()
     ]
     if rows:
         parts.append(table(["parameter", "in", "type", "meaning"], rows))
     if route.request is not None:
         parts.append(_body(route, schemas))
-    rows = [[f"**{status}**", success.when, _success(success.body)] for status, success in route.responses.items()]
-    rows += [
-        [f"{problem.status}", problem.when, _problem(problem)]
-        for problem in sorted(route.problems, key=lambda problem: problem.status)
-    ]
+    rows = [[f"**{status}**", when, _success(route.answer)] for status, when in route.responses.items()]
+    rows += [[f"{each.status}", each.when, _problem_type(each)] for each in route.problem_types]
     parts.append(table(["status", "when", "response"], rows))
     return "\n\n".join([*parts, *_examples(f"{route.method} {route.path}")])
 
@@ -171,8 +167,8 @@ def _linked(name: str) -> str:
     return f"[{TITLES.get(name, name)}](#object-{name})"
 
 
-def _problem(problem: ProblemType) -> str:
-    return f"[`{problem.name}`](#problem-{problem.name})"
+def _problem_type(each: ProblemType) -> str:
+    return f"[`{each.name}`](#problem-{each.name})"
 
 
 def _body(route: Route, schemas: dict[str, Any]) -> str:
@@ -285,7 +281,7 @@ def laid_out(value: Any, indent: int = 0) -> str:
     return opening + "\n" + ",\n".join(lines) + "\n" + " " * indent + closing
 
 
-# ---- the dashboard, objects, problems ----
+# ---- the dashboard, objects, problem types ----
 
 
 def _dashboard_anchor(path: str) -> str:
@@ -301,8 +297,12 @@ def _dashboard_json(schemas: dict[str, Any]) -> list[str]:
     for path, summary, name in DASHBOARD_JSON:
         rows = [["**200**", "", _linked(name)]]
         if "{name}" in path:
-            rows.append(["404", UNKNOWN_EXPERIMENT.when, _problem(UNKNOWN_EXPERIMENT)])
-        parts.append(f"{_heading(f'GET {path}', _dashboard_anchor(path))}\n\n{summary}.\n\n{_role('reader')}")
+            rows.append(["404", UNKNOWN_EXPERIMENT.when, _problem_type(UNKNOWN_EXPERIMENT)])
+        parts.append(f"{_heading(f'GET {path}', _dashboard_anchor(path))}
+
+{summary}.
+
+{_role('reader')}")
         parts += [table(["status", "when", "response"], rows), *_examples(f"GET {path}")]
     return parts
 
@@ -328,19 +328,19 @@ def _object(name: str, schemas: dict[str, Any]) -> str:
     return "\n\n".join([head, table(["field", "type", "meaning"], rows)])
 
 
-def _problems() -> str:
+def _problem_types() -> str:
     rows = [
         [
-            f'<span id="problem-{problem.name}">{_unbroken(problem.name)}</span>',
-            str(problem.status),
-            problem.when,
-            problem.remedy,
+            f'<span id="problem-{each.name}">{_unbroken(each.name)}</span>',
+            str(each.status),
+            each.when,
+            each.remedy,
         ]
-        for problem in sorted(PROBLEM_TYPES.values(), key=lambda problem: (problem.status, problem.name))
+        for each in sorted(PROBLEM_TYPES.values(), key=lambda each: (each.status, each.name))
     ]
     text = (
         "All problem types. The `type` is `urn:belated:problem:` and the name in the first column, and never changes; "
         "the `detail` of a response says what was wrong with this request. `503` comes with `Retry-After`, `401` with "
         "`WWW-Authenticate`, `405` with `Allow`."
     )
-    return "\n\n".join(["## Problems", text, table(["type", "status", "when", "what to do"], rows)])
+    return "\n\n".join(["## Problem types", text, table(["type", "status", "when", "what to do"], rows)])

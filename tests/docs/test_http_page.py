@@ -14,12 +14,11 @@ import pytest
 from pages import ROOT
 from serving import hosting
 
-from belated.service.api import openapi
+from belated.service.api import ROUTES, openapi
 from belated.service.api.messages import EventLine
-from belated.service.api.route import ANY_REQUEST, KEYED
-from belated.service.api.router import ROUTES
+from belated.service.api.routing import ANY_REQUEST, KEYED
 from belated.service.dashboard.schemas import Page
-from belated.service.problems import PROBLEM_TYPES
+from belated.service.problem_types import PROBLEM_TYPES
 
 SCRIPTS = ROOT / "docs" / "scripts"
 
@@ -39,27 +38,27 @@ def page() -> str:
     return text
 
 
-# ---- problems ----
+# ---- problem types ----
 
 
 def raised() -> Iterator[str]:
-    """The name of every problem type that the service's code raises: ``problems.NAME.error(...)``."""
+    """The name of every problem type that the service's code raises: ``problem_types.NAME.error(...)``."""
     for path in sorted((ROOT / "src/belated/service").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
-                called = ast.unparse(node.func).removeprefix("problems.")
+                called = ast.unparse(node.func).removeprefix("problem_types.")
                 if called.endswith(".error") and called.removesuffix(".error").isupper():
                     yield called.removesuffix(".error").lower().replace("_", "-")
-                if called == "ApiError":  # for a status that starlette chose
-                    assert path.name in ("app.py", "problems.py"), f"{path}: raise a problem type"
+                if called == "ApiError":
+                    assert path.name == "problem_types.py", f"{path}: raise a problem type"
 
 
 def test_every_problem_type_is_raised_somewhere() -> None:
     assert set(PROBLEM_TYPES) == set(raised())
 
 
-def test_every_problem_is_one_of_a_route_or_of_none() -> None:
-    used = {problem.name for problem in (*ANY_REQUEST, *KEYED, *(each for route in ROUTES for each in route.problems))}
+def test_every_problem_type_is_one_of_a_route_or_of_none() -> None:
+    used = {each.name for each in (*ANY_REQUEST, *KEYED, *(each for route in ROUTES for each in route.problem_types))}
     assert set(PROBLEM_TYPES) - used == {"not-found", "method-not-allowed"}
 
 
@@ -113,10 +112,10 @@ def test_problem_types_and_their_statuses_are_those_of_the_first_release() -> No
 def test_the_document_has_the_statuses_of_each_route() -> None:
     for route in ROUTES:
         responses = openapi.document()["paths"][route.path][route.method.lower()]["responses"]
-        problems = {problem.status for problem in route.all_problems()}
-        assert {int(status) for status in responses} == problems | set(route.responses), route.path
-        for problem in route.all_problems():
-            assert f"{problem.name}: {problem.when}" in responses[str(problem.status)]["description"]
+        refused = {each.status for each in route.all_problem_types()}
+        assert {int(status) for status in responses} == refused | set(route.responses), route.path
+        for each in route.all_problem_types():
+            assert f"{each.name}: {each.when}" in responses[str(each.status)]["description"]
 
 
 # ---- fields ----

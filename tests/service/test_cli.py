@@ -25,7 +25,7 @@ from serving import PATIENCE, Server, serving, start
 from typer.testing import CliRunner
 
 from belated.cli import app
-from belated.service.api_keys import hash_key
+from belated.service.auth import hash_key
 from belated.service.storage import open_journal
 from belated.service.storage.database import without_password
 

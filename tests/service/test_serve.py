@@ -23,7 +23,7 @@ from commands import ASKED, belated, mistake
 from serving import PATIENCE, hosting, serving, start
 
 from belated.errors import StorageError
-from belated.service.api_keys import make_key
+from belated.service.auth import make_key
 from belated.service.core.verify import verify
 from belated.service.storage import open_journal
 from belated.service.storage.schema import VERSION

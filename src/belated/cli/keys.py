@@ -24,7 +24,7 @@ def create(
 ) -> None:
     """Create a key and print it, only this once."""
     with error_messages(), service_components():
-        from belated.service.api_keys import check_role, free_name, make_key
+        from belated.service.auth import check_role, free_name, make_key
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
 
@@ -63,7 +63,7 @@ def listing(db: Db = None) -> None:
 def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.")], db: Db = None) -> None:
     """Revoke a key."""
     with error_messages(), service_components():
-        from belated.service.api_keys import revoke_key
+        from belated.service.auth import revoke_key
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
 

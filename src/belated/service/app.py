@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -15,10 +16,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from belated.errors import ApiError, StorageError
-from belated.service import problems
-from belated.service.api import openapi
-from belated.service.api.responses import problem_response
-from belated.service.api.router import Router, method_not_allowed
+from belated.service import problem_types
+from belated.service.api import ROUTES, openapi
+from belated.service.api.codec import PROBLEM_MEDIA, encode, error_response
+from belated.service.api.messages import ProblemAnswer
+from belated.service.api.routing import Router, method_not_allowed
 from belated.service.core import operations
 from belated.service.core.service import Service
 from belated.service.core.transaction import Operation
@@ -47,44 +49,35 @@ def make_app(service: Service, *, any_host: bool = False) -> Router:
             await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.to_thread(service.stop)
 
-    handlers: dict[Any, Any] = {
-        ApiError: _on_api_error,
-        StorageError: _on_storage_error,
-        HTTPException: _on_http_error,
-        Exception: _on_bug,
-    }
+    handlers: dict[Any, Any] = {HTTPException: _on_http_error}
+    handlers |= dict.fromkeys((ApiError, StorageError, Exception), _on_error)
     pages = Starlette(
         routes=[Route("/openapi.json", _openapi, methods=["GET"]), *dashboard_routes(service)],
         lifespan=lifespan,
         exception_handlers=handlers,
     )
     pages.router.redirect_slashes = False
-    return Router(pages, service, any_host)
+    return Router(ROUTES, pages, service, any_host)
 
 
 async def _openapi(_: Request) -> Response:
     return Response(openapi.document_json(), media_type="application/json")
 
 
-async def _on_api_error(_: Request, error: ApiError) -> Response:
-    return problem_response(error)
-
-
-async def _on_storage_error(_: Request, error: StorageError) -> Response:
-    log.error("storage", detail=str(error))
-    return problem_response(problems.storage_unavailable())
-
-
-async def _on_bug(_: Request, error: Exception) -> Response:
-    return problem_response(problems.internal_error())
+async def _on_error(_: Request, error: Exception) -> Response:
+    return error_response(error)
 
 
 async def _on_http_error(request: Request, error: HTTPException) -> Response:
+    """The response to an error that Starlette raised."""
     headers = dict(error.headers or {})
-    if error.status_code == 405:
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         return method_not_allowed(request, headers.get("Allow", "none"))
-    detail = f"there is nothing at {request.url.path}; /openapi.json lists all routes."
-    return problem_response(ApiError(error.status_code, problems.NOT_FOUND.name, detail), headers)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        detail = f"there is nothing at {request.url.path}; /openapi.json lists all routes."
+        return error_response(problem_types.NOT_FOUND.error(detail), headers)
+    other = ProblemAnswer("about:blank", HTTPStatus(error.status_code).phrase, error.status_code, error.detail)
+    return Response(encode(other), error.status_code, headers, PROBLEM_MEDIA)
 
 
 async def _impute_silence(service: Service) -> None:

@@ -18,7 +18,7 @@ from serving import PATIENCE, LocalServer, hosting, serving, start
 
 from belated.errors import ConfigurationError
 from belated.service.api.openapi import document
-from belated.service.api_keys import ROLES, hash_key, make_key, revoke_key
+from belated.service.auth import ROLES, hash_key, make_key, revoke_key
 from belated.service.serve import check_keys, listen
 from belated.service.settings import Settings
 from belated.service.storage import open_journal

@@ -16,7 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from serving import LocalServer
 
 from belated.errors import DuplicateError, StorageError
-from belated.service.api import openapi, router
+from belated.service import app
+from belated.service.api import ROUTES, openapi
 from belated.service.app import make_app
 from belated.service.core import writer
 from belated.service.core.service import Service
@@ -164,7 +165,7 @@ def test_a_broken_handler_is_a_problem(db: str) -> None:
     async def broken(_: Any) -> Any:
         raise RuntimeError("secret detail")
 
-    routes = [replace(route, handler=broken) for route in router.ROUTES]
+    routes = [replace(route, handler=broken) for route in ROUTES]
 
     async def work(http: httpx2.AsyncClient) -> None:
         for path in ("/livez", "/v1/experiments"):
@@ -173,7 +174,7 @@ def test_a_broken_handler_is_a_problem(db: str) -> None:
             assert answer.headers["content-type"] == "application/problem+json"
             assert "secret" not in answer.text
 
-    with mock.patch.object(router, "ROUTES", routes):
+    with mock.patch.object(app, "ROUTES", routes):
         asked(db, work)
 
 

@@ -13,7 +13,7 @@ from problems import for_each
 from serving import PATIENCE, LocalServer, hosting, serving
 from watching import watching
 
-from belated.service.api_keys import make_key, revoke_key
+from belated.service.auth import make_key, revoke_key
 from belated.service.dashboard.pages import ASSETS, asset
 from belated.service.storage.journal import open_journal
 

@@ -19,7 +19,7 @@ import pytest
 from serving import PATIENCE
 
 from belated.service.api.experiments import experiment_view
-from belated.service.api_keys import make_key
+from belated.service.auth import make_key
 from belated.service.core.experiment import restore
 from belated.service.core.verify import verify
 from belated.service.demo.history import HOURS, write_history

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.specs.openapi.checks import ignored_auth
 from serving import hosting
 
-from belated.service.api.router import ROUTES
+from belated.service.api import ROUTES
 
 FUZZ = Path(__file__).parents[3] / "torture" / "fuzz.py"
 

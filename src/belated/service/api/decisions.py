@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from belated.errors import ApiError
-from belated.service import problems
+from belated.service import problem_types
+from belated.service.api import codec
+from belated.service.api.codec import json_response, service_of
 from belated.service.api.messages import (
     DecisionAnswer,
     DecisionRequest,
@@ -21,19 +23,7 @@ from belated.service.api.messages import (
     FeedbacksAnswer,
     FeedbacksRequest,
 )
-from belated.service.api.request_parsing import (
-    SEE_OPENAPI,
-    check_metadata,
-    decision_id,
-    decode_message,
-    experiment_name,
-    parse_body,
-    parse_time,
-    service_of,
-    unsigned,
-)
-from belated.service.api.responses import json_response, problem_answer
-from belated.service.api.route import BODY, DECISION_PATH, EXPERIMENT, EXPERIMENT_PATH, RouteGroup, Success
+from belated.service.api.routing import DECISION, DECISION_PATH, EXPERIMENT, EXPERIMENT_PATH, RouteGroup
 from belated.service.core import operations
 from belated.service.core.experiment import DecisionState, Experiment
 from belated.service.core.service import Service
@@ -44,6 +34,8 @@ routes = RouteGroup("Decisions and feedback")
 
 Outcome = tuple[Experiment, DecisionState, str] | ApiError
 """The result of a feedback operation, or why it was refused."""
+Item = tuple[str | None, Operation | ApiError]
+"""An item of batch feedback: the id of its decision, and what to do or what is wrong with it."""
 
 
 @routes.post(
@@ -52,16 +44,15 @@ Outcome = tuple[Experiment, DecisionState, str] | ApiError
     role="writer",
     request=DecisionRequest,
     optional_body=True,
-    responses={
-        201: Success((DecisionAnswer, DecisionsAnswer), "Decided now."),
-        200: Success((DecisionAnswer, DecisionsAnswer), "A repeated id: the original decision. Nothing counts twice."),
-    },
-    problems=(*BODY, *EXPERIMENT, problems.ID_IN_USE, problems.EXPERIMENT_STOPPED),
+    answer=(DecisionAnswer, DecisionsAnswer),
+    created="Decided now.",
+    done="A repeated id: the original decision. Nothing counts twice.",
+    refusals=(*EXPERIMENT, problem_types.ID_IN_USE, problem_types.EXPERIMENT_STOPPED),
 )
 async def decide(request: Request) -> Response:
     """Make a decision, or several."""
-    asked = await parse_body(request, DecisionRequest, DecisionRequest())
-    service, name = service_of(request), experiment_name(request)
+    asked = await codec.parse_body(request, DecisionRequest, DecisionRequest())
+    service, name = service_of(request), codec.experiment_name(request)
     count = asked.count or 1
     if asked.id is None:
         ids: tuple[str, ...] = ()
@@ -70,7 +61,7 @@ async def decide(request: Request) -> Response:
     else:
         ids = tuple(f"{asked.id}.{number}" for number in range(count))
     if asked.metadata is not None:
-        check_metadata(asked.metadata, count)
+        codec.check_metadata(asked.metadata, count)
     batch = count if asked.id is not None and asked.count is not None else None  # another count, another request
     total = asked.of if batch is not None else None  # likewise
     extra = {"unit": asked.unit, "metadata": asked.metadata, "count": batch, "of": total}
@@ -86,25 +77,22 @@ async def decide(request: Request) -> Response:
     "Report the reward of a decision; repeating the request has no effect",
     role="writer",
     request=FeedbackRequest,
-    responses={
-        201: Success(DecisionStatusAnswer, "It counts."),
-        200: Success(DecisionStatusAnswer, "The same reward again: nothing changed."),
-    },
-    problems=(
-        *BODY,
-        problems.INVALID_TIME,
-        problems.UNKNOWN_DECISION,
-        problems.CONFLICTING_FEEDBACK,
-        problems.DECISION_CANCELLED,
-        problems.EXPERIMENT_DAMAGED,
+    answer=DecisionStatusAnswer,
+    created="It counts.",
+    done="The same reward again: nothing changed.",
+    refusals=(
+        *DECISION,
+        problem_types.INVALID_TIME,
+        problem_types.CONFLICTING_FEEDBACK,
+        problem_types.DECISION_CANCELLED,
     ),
 )
 async def feedback(request: Request) -> Response:
     """Report the reward of a decision."""
-    asked = await parse_body(request, FeedbackRequest)
-    observed_at = parse_time(asked.observed_at)
+    asked = await codec.parse_body(request, FeedbackRequest)
+    observed_at = codec.parse_time(asked.observed_at)
     service = service_of(request)
-    operation = operations.feedback(decision_id(request), unsigned(asked.reward), observed_at)
+    operation = operations.feedback(codec.decision_id(request), codec.unsigned(asked.reward), observed_at)
     try:
         outcome = await service.submit(operation)
     except ApiError as error:
@@ -136,31 +124,23 @@ def _count_feedback(service: Service, outcome: Outcome) -> None:
     "Report many rewards, each with its own result",
     role="writer",
     request=FeedbacksRequest,
-    responses={200: Success(FeedbacksAnswer, "Each item was accepted or refused on its own: see `results`.")},
-    problems=BODY,
+    answer=FeedbacksAnswer,
+    done="Each item was accepted or refused on its own: see `results`.",
 )
 async def feedbacks(request: Request) -> Response:
     """Report many rewards in one transaction; each is accepted or refused on its own."""
-    asked = await parse_body(request, FeedbacksRequest)
+    asked = await codec.parse_body(request, FeedbacksRequest)
     items = _parse_items(asked.feedback)
     service = service_of(request)
     results = []
-    for item, outcome in zip(items, await service.submit(_batch(items)), strict=True):
+    for (id, _), outcome in zip(items, await service.submit(_batch(items)), strict=True):
         _count_feedback(service, outcome)
         if isinstance(outcome, ApiError):
-            problem = problem_answer(outcome)
-            results.append(FeedbackResult(item.id, problem.status, problem.type, problem.detail))
+            refused = codec.problem_answer(outcome)
+            results.append(FeedbackResult(id, refused.status, refused.type, refused.detail))
         else:
-            results.append(FeedbackResult(item.id, 200 if outcome[2] == "duplicate" else 201))
+            results.append(FeedbackResult(id, 200 if outcome[2] == "duplicate" else 201))
     return json_response(FeedbacksAnswer(results))
-
-
-class _Item(NamedTuple):
-    """An item of batch feedback, parsed."""
-
-    id: str | None
-    operation: Operation | ApiError
-    """What to do, or what is wrong with it."""
 
 
 class _OnlyId(msgspec.Struct):
@@ -169,26 +149,26 @@ class _OnlyId(msgspec.Struct):
     id: Any = None
 
 
-def _parse_items(raw_items: list[msgspec.Raw]) -> list[_Item]:
+def _parse_items(raw_items: list[msgspec.Raw]) -> list[Item]:
     """Parse each item; refuse the whole request if one is not an object."""
     for index, raw in enumerate(raw_items):
         if bytes(raw)[:1] != b"{":
-            raise problems.INVALID_BODY.error(f"Expected `object` - at `$.feedback[{index}]`; {SEE_OPENAPI}")
+            raise problem_types.INVALID_BODY.error(f"Expected `object` - at `$.feedback[{index}]`; {codec.SEE_OPENAPI}")
     return [_parse_item(raw, index) for index, raw in enumerate(raw_items)]
 
 
-def _parse_item(raw: msgspec.Raw, index: int) -> _Item:
+def _parse_item(raw: msgspec.Raw, index: int) -> Item:
     try:
-        item = decode_message(raw, FeedbackItem)
+        item = codec.decode_message(raw, FeedbackItem)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
-        detail = f"{what} - at `$.feedback[{index}]{where or '`'}; {SEE_OPENAPI}"
-        return _Item(_item_id(raw), problems.INVALID_BODY.error(detail))
+        detail = f"{what} - at `$.feedback[{index}]{where or '`'}; {codec.SEE_OPENAPI}"
+        return (_item_id(raw), problem_types.INVALID_BODY.error(detail))
     try:
-        observed_at = parse_time(item.observed_at, f"feedback[{index}].observed_at")
+        observed_at = codec.parse_time(item.observed_at, f"feedback[{index}].observed_at")
     except ApiError as error:
-        return _Item(item.id, error)
-    return _Item(item.id, operations.feedback(item.id, unsigned(item.reward), observed_at))
+        return (item.id, error)
+    return (item.id, operations.feedback(item.id, codec.unsigned(item.reward), observed_at))
 
 
 def _item_id(raw: msgspec.Raw) -> str | None:
@@ -199,13 +179,13 @@ def _item_id(raw: msgspec.Raw) -> str | None:
     return id if isinstance(id, str) else None
 
 
-def _batch(items: list[_Item]) -> Operation:
+def _batch(items: list[Item]) -> Operation:
     """All items in order, as one operation; the outcome of each."""
 
     def act(tx: Transaction) -> list[Outcome]:
-        return [_outcome(item.operation, tx) for item in items]
+        return [_outcome(operation, tx) for _, operation in items]
 
-    ids = tuple(id for item in items if isinstance(item.operation, Operation) for id in item.operation.ids)
+    ids = tuple(id for _, operation in items if isinstance(operation, Operation) for id in operation.ids)
     return Operation(act, (), ids)
 
 
@@ -223,20 +203,14 @@ def _outcome(operation: Operation | ApiError, tx: Transaction) -> Outcome:
     f"{DECISION_PATH}/cancel",
     "Cancel a decision that was never shown: it is removed from the statistics",
     role="writer",
-    responses={
-        201: Success(DecisionStatusAnswer, "Cancelled now."),
-        200: Success(DecisionStatusAnswer, "It was already cancelled."),
-    },
-    problems=(
-        problems.UNKNOWN_DECISION,
-        problems.DECISION_OBSERVED,
-        problems.CANNOT_TAKE_BACK,
-        problems.EXPERIMENT_DAMAGED,
-    ),
+    answer=DecisionStatusAnswer,
+    created="Cancelled now.",
+    done="It was already cancelled.",
+    refusals=(*DECISION, problem_types.DECISION_OBSERVED, problem_types.CANNOT_TAKE_BACK),
 )
 async def cancel(request: Request) -> Response:
     """Cancel a decision that was never shown."""
-    experiment, decision, new = await service_of(request).submit(operations.cancel(decision_id(request)))
+    experiment, decision, new = await service_of(request).submit(operations.cancel(codec.decision_id(request)))
     return json_response(status_view(experiment, decision), created=new)
 
 
@@ -244,12 +218,15 @@ async def cancel(request: Request) -> Response:
     DECISION_PATH,
     "A decision and its outcome",
     role="reader",
-    responses={200: Success(DecisionStatusAnswer)},
-    problems=(problems.UNKNOWN_DECISION, problems.EXPERIMENT_DAMAGED, problems.INVALID_QUERY),
+    query=(),
+    answer=DecisionStatusAnswer,
+    refusals=DECISION,
 )
 async def decision(request: Request) -> Response:
     """A decision and its outcome."""
-    return json_response(status_view(*await service_of(request).submit(operations.decision(decision_id(request)))))
+    return json_response(
+        status_view(*await service_of(request).submit(operations.decision(codec.decision_id(request))))
+    )
 
 
 # ---- views ----

@@ -8,7 +8,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from belated.service import problems
+from belated.service import problem_types
+from belated.service.api.codec import experiment_name, json_response, parse_body, service_of, unsigned
 from belated.service.api.messages import (
     ArmAnswer,
     ArmRequest,
@@ -18,9 +19,7 @@ from belated.service.api.messages import (
     HistoryRequest,
     SilenceAnswer,
 )
-from belated.service.api.request_parsing import experiment_name, parse_body, service_of, unsigned
-from belated.service.api.responses import json_response
-from belated.service.api.route import BODY, EXPERIMENT, EXPERIMENT_PATH, SPEC, RouteGroup, Success
+from belated.service.api.routing import EXPERIMENT, EXPERIMENT_PATH, RouteGroup
 from belated.service.core import operations
 from belated.service.core.experiment import Experiment
 from belated.service.core.import_bandit import HistoryPart, PastEvent, import_history
@@ -30,22 +29,29 @@ from belated.service.timestamps import isoformat
 
 routes = RouteGroup("Experiments")
 
+SPEC = (
+    problem_types.INVALID_NAME,
+    problem_types.INVALID_ARMS,
+    problem_types.INVALID_EXPERIMENT,
+    problem_types.UNKNOWN_POLICY,
+    problem_types.UNKNOWN_PARAMETER,
+    problem_types.INVALID_POLICY,
+)
+
 
 @routes.post(
     "/v1/experiments",
     "Create an experiment; repeating the request has no effect",
     role="writer",
     request=ExperimentRequest,
-    responses={
-        201: Success(ExperimentAnswer, "It was created."),
-        200: Success(ExperimentAnswer, "The same experiment already existed."),
-    },
-    problems=(
-        *BODY,
+    answer=ExperimentAnswer,
+    created="It was created.",
+    done="The same experiment already existed.",
+    refusals=(
         *SPEC,
-        problems.INVALID_SILENCE,
-        problems.EXPERIMENT_EXISTS,
-        problems.EXPERIMENT_DAMAGED,
+        problem_types.INVALID_SILENCE,
+        problem_types.EXPERIMENT_EXISTS,
+        problem_types.EXPERIMENT_DAMAGED,
     ),
 )
 async def create(request: Request) -> Response:
@@ -58,13 +64,7 @@ async def create(request: Request) -> Response:
     return await _experiment_response(request, operations.create(name, spec))
 
 
-@routes.get(
-    "/v1/experiments",
-    "All experiments",
-    role="reader",
-    responses={200: Success(ExperimentsAnswer)},
-    problems=(problems.INVALID_QUERY,),
-)
+@routes.get("/v1/experiments", "All experiments", role="reader", query=(), answer=ExperimentsAnswer)
 async def experiments(request: Request) -> Response:
     """All experiments."""
     return json_response(await service_of(request).submit(Operation(experiments_view)))
@@ -74,8 +74,9 @@ async def experiments(request: Request) -> Response:
     EXPERIMENT_PATH,
     "The current state of an experiment",
     role="reader",
-    responses={200: Success(ExperimentAnswer)},
-    problems=(*EXPERIMENT, problems.INVALID_QUERY),
+    query=(),
+    answer=ExperimentAnswer,
+    refusals=EXPERIMENT,
 )
 async def experiment(request: Request) -> Response:
     """The current state of an experiment."""
@@ -89,11 +90,10 @@ async def experiment(request: Request) -> Response:
     "Add an arm, if the policy allows it",
     role="admin",
     request=ArmRequest,
-    responses={
-        201: Success(ExperimentAnswer, "It was added."),
-        200: Success(ExperimentAnswer, "It had already been added."),
-    },
-    problems=(*BODY, *EXPERIMENT, problems.INVALID_ARMS, problems.ARM_EXISTS, problems.POLICY_IS_CLOSED),
+    answer=ExperimentAnswer,
+    created="It was added.",
+    done="It had already been added.",
+    refusals=(*EXPERIMENT, problem_types.INVALID_ARMS, problem_types.ARM_EXISTS, problem_types.POLICY_IS_CLOSED),
 )
 async def add_arm(request: Request) -> Response:
     """Add an arm."""
@@ -105,8 +105,9 @@ async def add_arm(request: Request) -> Response:
     f"{EXPERIMENT_PATH}/stop",
     "Stop making decisions",
     role="admin",
-    responses={200: Success(ExperimentAnswer, "It is stopped, now or already.")},
-    problems=EXPERIMENT,
+    answer=ExperimentAnswer,
+    done="It is stopped, now or already.",
+    refusals=EXPERIMENT,
 )
 async def stop(request: Request) -> Response:
     """Stop making decisions; feedback is still accepted."""
@@ -117,8 +118,9 @@ async def stop(request: Request) -> Response:
     f"{EXPERIMENT_PATH}/resume",
     "Make decisions again",
     role="admin",
-    responses={200: Success(ExperimentAnswer, "It is running, now or already.")},
-    problems=EXPERIMENT,
+    answer=ExperimentAnswer,
+    done="It is running, now or already.",
+    refusals=EXPERIMENT,
 )
 async def resume(request: Request) -> Response:
     """Make decisions again."""
@@ -135,19 +137,17 @@ async def _set_stopped(request: Request, stopped: bool) -> Response:
     "Import a bandit that ran elsewhere, with its whole history; repeating the request has no effect",
     role="writer",
     request=HistoryRequest,
-    responses={
-        201: Success(ExperimentAnswer, "Part of it was new."),
-        200: Success(ExperimentAnswer, "All of it was already known."),
-    },
-    problems=(
-        *BODY,
+    answer=ExperimentAnswer,
+    created="Part of it was new.",
+    done="All of it was already known.",
+    refusals=(
         *SPEC,
-        problems.EXPERIMENT_EXISTS,
-        problems.EXPERIMENT_STOPPED,
-        problems.ID_IN_USE,
-        problems.HISTORY_DIFFERS,
-        problems.HISTORY_OUT_OF_ORDER,
-        problems.EXPERIMENT_DAMAGED,
+        problem_types.EXPERIMENT_EXISTS,
+        problem_types.EXPERIMENT_STOPPED,
+        problem_types.ID_IN_USE,
+        problem_types.HISTORY_DIFFERS,
+        problem_types.HISTORY_OUT_OF_ORDER,
+        problem_types.EXPERIMENT_DAMAGED,
     ),
 )
 async def history(request: Request) -> Response:
@@ -164,7 +164,7 @@ def _history_part(asked: HistoryRequest) -> HistoryPart:
     decided, last = 0, asked.first + len(asked.decisions)
     for before, number, reward in asked.answers:
         if not asked.first + decided <= before <= last:
-            raise problems.HISTORY_OUT_OF_ORDER.error(
+            raise problem_types.HISTORY_OUT_OF_ORDER.error(
                 f"the feedback for decision {number} came after {before} decisions, which is before the previous "
                 f"feedback or outside the decisions {asked.first} to {last}; give what Bandit.to_dict wrote."
             )

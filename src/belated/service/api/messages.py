@@ -35,6 +35,17 @@ Time = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "date-tim
 Number = Annotated[int, Meta(ge=0, le=2**53)]
 
 _UNIQUE = {"uniqueItems": True}
+_ANY_ITEM = {
+    "anyOf": [
+        {"$ref": "#/components/schemas/FeedbackItem"},
+        {
+            "type": "object",
+            "title": "OtherItem",
+            "description": "Any other object: its result has the status 422 and says what is wrong.",
+        },
+    ]
+}
+"""Batch feedback takes any object; one that is not a feedback is refused in its result."""
 _POLICY = "The policy's `name`, as a label or a class, and its parameters; omitted parameters have their defaults."
 _SEED = "Seeds the policy's randomness. The same seed, feedback and order give the same decisions."
 _OBSERVED_AT = (
@@ -159,7 +170,7 @@ class FeedbacksRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     other object is refused in its result."""
 
     feedback: Annotated[
-        list[msgspec.Raw],
+        list[Annotated[msgspec.Raw, Meta(extra_json_schema=_ANY_ITEM)]],
         Meta(
             min_length=1,
             max_length=MAX_ITEMS,

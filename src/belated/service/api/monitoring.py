@@ -15,11 +15,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from belated.service import problems, timestamps
+from belated.service import problem_types, timestamps
+from belated.service.api.codec import encode, experiment_name, json_response, service_of
 from belated.service.api.messages import CurveAnswer, DelaysAnswer, StateAnswer
-from belated.service.api.request_parsing import experiment_name, service_of
-from belated.service.api.responses import encode, json_response
-from belated.service.api.route import EXPERIMENT, EXPERIMENT_PATH, QueryParameter, RouteGroup, Success
+from belated.service.api.routing import EXPERIMENT, EXPERIMENT_PATH, QueryParameter, RouteGroup
 from belated.service.core.export import event_line, write_parquet
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.storage.journal import Journal
@@ -46,9 +45,9 @@ server_routes = RouteGroup("The server")
     f"{EXPERIMENT_PATH}/events",
     f"Events after a cursor, one line of JSON each; the {CURSOR_HEADER} header has the next cursor",
     role="reader",
-    responses={200: Success(NDJSON)},
-    problems=(*EXPERIMENT, problems.INVALID_QUERY, problems.CURSOR_AHEAD),
     query=(CURSOR, LIMIT),
+    answer=NDJSON,
+    refusals=(*EXPERIMENT, problem_types.CURSOR_AHEAD),
 )
 async def events(request: Request) -> Response:
     """The events after a cursor, one line of JSON each."""
@@ -57,7 +56,7 @@ async def events(request: Request) -> Response:
     service = service_of(request)
     number, last, arms = await service.submit(_overview(name))
     if after > last:
-        raise problems.CURSOR_AHEAD.error(
+        raise problem_types.CURSOR_AHEAD.error(
             f"cursor is {after}, and the last event is {last}; give a cursor from a response."
         )
     cursor = min(after + limit, last)  # events are numbered without a gap
@@ -88,8 +87,9 @@ def _event_lines(number: int, after: int, count: int, arms: list[str], journal: 
     f"{EXPERIMENT_PATH}/export.parquet",
     "All events as a Parquet file",
     role="reader",
-    responses={200: Success(PARQUET)},
-    problems=(*EXPERIMENT, problems.INVALID_QUERY),
+    query=(),
+    answer=PARQUET,
+    refusals=EXPERIMENT,
 )
 async def export(request: Request) -> Response:
     """All events as a Parquet file that ``belated import`` reads."""
@@ -111,8 +111,9 @@ async def export(request: Request) -> Response:
     f"{EXPERIMENT_PATH}/delays",
     "How long feedback takes: a Kaplan-Meier curve for each arm",
     role="reader",
-    responses={200: Success(DelaysAnswer)},
-    problems=(*EXPERIMENT, problems.INVALID_QUERY),
+    query=(),
+    answer=DelaysAnswer,
+    refusals=EXPERIMENT,
 )
 async def delays(request: Request) -> Response:
     """The delay curve of each arm."""
@@ -127,7 +128,7 @@ def delay_curves(journal: Journal, name: str, arms: list[str]) -> DelaysAnswer:
     pending."""
     stored = journal.experiment(name)
     if stored is None:
-        raise problems.unknown_experiment(name)
+        raise problem_types.unknown_experiment(name)
     time = timestamps.now()
     waited: list[list[float]] = [[] for _ in arms]
     observed: list[list[bool]] = [[] for _ in arms]
@@ -171,20 +172,20 @@ def _finite(values: npt.NDArray[np.float64]) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in values]
 
 
-@server_routes.get("/livez", "Whether the process is alive", role=None, responses={200: Success(StateAnswer)})
+@server_routes.get("/livez", "Whether the process is alive", role=None, answer=StateAnswer)
 async def livez(request: Request) -> Response:
     """Whether the process is alive."""
     return json_response(StateAnswer("alive"))
 
 
-@server_routes.get("/readyz", "Whether storage accepts writes", role=None, responses={200: Success(StateAnswer)})
+@server_routes.get("/readyz", "Whether storage accepts writes", role=None, answer=StateAnswer)
 async def readyz(request: Request) -> Response:
     """Whether the writer is running and storage accepts writes."""
     await service_of(request).submit(Operation(lambda tx: tx.touch()))
     return json_response(StateAnswer("ready"))
 
 
-@server_routes.get("/metrics", "Metrics for Prometheus", role="reader", responses={200: Success(PLAIN)})
+@server_routes.get("/metrics", "Metrics for Prometheus", role="reader", answer=PLAIN)
 async def metrics(request: Request) -> Response:
     """Metrics for Prometheus."""
     service = service_of(request)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from functools import cache
 from http import HTTPStatus
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from belated._version import __version__
 from belated.policies import POLICIES
-from belated.service.api import messages, monitoring
-from belated.service.api.responses import PROBLEM_MEDIA
-from belated.service.api.route import Route
-from belated.service.api.router import ROUTES
+from belated.service.api import ROUTES, messages, monitoring
+from belated.service.api.codec import PROBLEM_MEDIA
+from belated.service.api.routing import Route
 from belated.validation import HUGE, Domain, Parameter, fields_of
 
 REF = "#/components/schemas/{name}"
@@ -40,14 +40,17 @@ POLICY_PARAMETERS: dict[str, dict[str, str]] = {
 @cache
 def document() -> dict[str, Any]:
     """The whole document."""
-    used = [message for route in ROUTES for message in _messages(route)]
-    named = list(dict.fromkeys([*used, messages.FeedbackItem, messages.ProblemAnswer]))
+    used = [message for route in ROUTES for message in (route.request, *_answers(route)) if isinstance(message, type)]
+    named = dict.fromkeys([*used, messages.FeedbackItem, messages.ProblemAnswer])
     _, schemas = msgspec.json.schema_components(named, ref_template=REF)
     policy = {"$ref": REF.format(name="Policy")}
-    _replace(schemas, messages.HistoryRequest, "policy", policy)
-    _replace(schemas, messages.ExperimentRequest, "policy", {"anyOf": [policy, {"type": "null"}], "default": None})
-    schemas["Policy"] = _policies()
-    schemas["FeedbacksRequest"]["properties"]["feedback"]["items"] = _feedback_items()
+    _replace(schemas, messages.HistoryRequest, policy)
+    _replace(schemas, messages.ExperimentRequest, {"anyOf": [policy, {"type": "null"}], "default": None})
+    schemas["Policy"] = {
+        "title": "Policy",
+        "description": "A policy by its label or its class, with its parameters.",
+        "anyOf": [_policy(name, cls) for name, cls in POLICIES.items()],
+    }
     paths: dict[str, Any] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -75,30 +78,25 @@ def document_json() -> bytes:
     return msgspec.json.encode(document())
 
 
-def _replace(schemas: dict[str, Any], message: type, field: str, schema: dict[str, Any]) -> None:
-    """Put another schema in the place of a field's, under the same description."""
+def _replace(schemas: dict[str, Any], message: type, schema: dict[str, Any]) -> None:
+    """Put another schema in the place of a message's policy, under the same description."""
     properties = schemas[message.__name__]["properties"]
-    properties[field] = {**schema, "description": properties[field]["description"]}
+    properties["policy"] = {**schema, "description": properties["policy"]["description"]}
 
 
-def _messages(route: Route) -> list[Any]:
-    bodies = [
-        body
-        for success in route.responses.values()
-        for body in (success.body if isinstance(success.body, tuple) else (success.body,))
-    ]
-    return [body for body in (route.request, *bodies) if isinstance(body, type)]
+def _answers(route: Route) -> tuple[Any, ...]:
+    return route.answer if isinstance(route.answer, tuple) else (route.answer,)
 
 
 def _operation(route: Route) -> dict[str, Any]:
     responses: dict[str, Any] = {}
-    for status, success in sorted(route.responses.items()):
-        responses[str(status)] = _response(success.when or HTTPStatus(status).phrase, success.body)
-    by_status: dict[int, list[str]] = {}
-    for problem in route.all_problems():
-        by_status.setdefault(problem.status, []).append(f"{problem.name}: {problem.when}")
-    for status, descriptions in by_status.items():
-        responses[str(status)] = _response(" ".join(descriptions), messages.ProblemAnswer, PROBLEM_MEDIA)
+    for status, when in sorted(route.responses.items()):
+        content = _content("application/json", *_answers(route))
+        responses[str(status)] = {"description": when or HTTPStatus(status).phrase, "content": content}
+    for status, types in groupby(route.all_problem_types(), lambda each: each.status):
+        description = " ".join(f"{each.name}: {each.when}" for each in types)
+        content = _content(PROBLEM_MEDIA, messages.ProblemAnswer)
+        responses[str(status)] = {"description": description, "content": content}
         if status in ERROR_HEADERS:
             responses[str(status)]["headers"] = _header(*ERROR_HEADERS[status])
     if route.handler is monitoring.events:
@@ -108,12 +106,10 @@ def _operation(route: Route) -> dict[str, Any]:
         "summary": route.summary,
         "responses": responses,
     }
-    parameters = [*_path_parameters(route), *_query_parameters(route)]
-    if parameters:
+    if parameters := _parameters(route):
         operation["parameters"] = parameters
     if route.request is not None:
-        schema = {"$ref": REF.format(name=route.request.__name__)}
-        content = {"application/json": {"schema": schema}}
+        content = _content("application/json", route.request)
         operation["requestBody"] = {"required": not route.optional_body, "content": content}
     if route.role:
         operation["security"] = [{"bearer": []}]
@@ -121,67 +117,30 @@ def _operation(route: Route) -> dict[str, Any]:
     return operation
 
 
-def _response(description: str, body: Any, media: str = "application/json") -> dict[str, Any]:
-    if isinstance(body, str):
-        content: dict[str, Any] = {body: {}}
-    elif isinstance(body, tuple):
-        content = {media: {"schema": {"anyOf": [{"$ref": REF.format(name=each.__name__)} for each in body]}}}
-    else:
-        content = {media: {"schema": {"$ref": REF.format(name=body.__name__)}}}
-    return {"description": description, "content": content}
+def _content(media: str, *bodies: Any) -> dict[str, Any]:
+    """The content of a request or response: one of several messages, or another media type."""
+    if isinstance(bodies[0], str):
+        return {bodies[0]: {}}
+    schemas = [{"$ref": REF.format(name=body.__name__)} for body in bodies]
+    return {media: {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}}
 
 
 def _header(name: str, description: str) -> dict[str, Any]:
     return {name: {"description": description, "required": True, "schema": {"type": "string"}}}
 
 
-def _path_parameters(route: Route) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "in": "path",
-            "required": True,
-            "description": description,
-            "schema": msgspec.json.schema(schema),
-        }
-        for name, (schema, description) in PATH_PARAMETERS.items()
-        if f"{{{name}}}" in route.path
-    ]
-
-
-def _query_parameters(route: Route) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": parameter.name,
-            "in": "query",
-            "description": parameter.description,
-            "schema": {
-                "type": "integer",
-                "minimum": parameter.minimum,
-                "maximum": parameter.maximum,
-                "default": parameter.default,
-            },
-        }
-        for parameter in route.query
-    ]
-
-
-def _feedback_items() -> dict[str, Any]:
-    """Batch feedback takes any object; one that is not a feedback is refused in its result."""
-    other = {
-        "type": "object",
-        "title": "OtherItem",
-        "description": "Any other object: its result has the status 422 and says what is wrong.",
-    }
-    return {"anyOf": [{"$ref": REF.format(name="FeedbackItem")}, other]}
-
-
-def _policies() -> dict[str, Any]:
-    return {
-        "title": "Policy",
-        "description": "A policy by its label or its class, with its parameters.",
-        "anyOf": [_policy(name, cls) for name, cls in POLICIES.items()],
-    }
+def _parameters(route: Route) -> list[dict[str, Any]]:
+    parameters: list[dict[str, Any]] = []
+    for name, (type, description) in PATH_PARAMETERS.items():
+        if f"{{{name}}}" in route.path:
+            schema = msgspec.json.schema(type)
+            parameters.append(
+                {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
+            )
+    for each in route.query or ():
+        schema = {"type": "integer", "minimum": each.minimum, "maximum": each.maximum, "default": each.default}
+        parameters.append({"name": each.name, "in": "query", "description": each.description, "schema": schema})
+    return parameters
 
 
 def _policy(name: str, cls: Any) -> dict[str, Any]:

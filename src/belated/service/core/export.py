@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from belated.errors import ApiError, BelatedError, ConfigurationError, DuplicateError
-from belated.service import problems
+from belated.service import problem_types
 from belated.service.core.event_rules import LifecycleChecker
 from belated.service.core.experiment import Experiment
 from belated.service.core.spec import check_name, checked_spec, read_spec
@@ -61,7 +61,7 @@ def write_parquet(journal: Journal, name: str) -> IO[bytes]:
     """A temporary file with the spec and all events of an experiment; closing it deletes it."""
     stored = journal.experiment(name)
     if stored is None:
-        raise problems.unknown_experiment(name)
+        raise problem_types.unknown_experiment(name)
     metadata = {
         b"belated.format": FORMAT,
         b"belated.name": name.encode(),

@@ -7,7 +7,7 @@ from typing import Any
 import uuid_utils
 
 from belated.errors import ApiError
-from belated.service import problems, timestamps
+from belated.service import problem_types, timestamps
 from belated.service.core.experiment import PENDING, DecisionState, Experiment
 from belated.service.core.spec import LONGEST_ARM, MOST_ARMS, Spec, read_spec
 from belated.service.core.transaction import Operation, Transaction
@@ -40,7 +40,7 @@ def create(name: str, spec: Spec) -> Operation:
         if existing is None:
             return tx.create(name, text), True
         if existing.spec != read_spec(text):
-            raise problems.EXPERIMENT_EXISTS.error(
+            raise problem_types.EXPERIMENT_EXISTS.error(
                 f"there is already a different experiment {name!r}: {existing.spec.text()}. Choose another name."
             )
         return existing, False
@@ -64,7 +64,7 @@ def decide(name: str, ids: tuple[str, ...], count: int, asked: dict[str, Any]) -
             if (state := tx.decision(other)) is not None and ("count" in state.event.extras()) is not batch:
                 raise _id_in_use(id)
         if experiment.stopped:
-            raise problems.experiment_stopped(name)
+            raise problem_types.experiment_stopped(name)
         return [_decide(tx, experiment, id, extra) for id in ids or _generate_ids(count)], True
 
     return Operation(act, (name,), ids + others)
@@ -83,7 +83,9 @@ def _repeated(
 
 
 def _id_in_use(id: str) -> ApiError:
-    return problems.ID_IN_USE.error(f"the id {id!r} belongs to another request; an id is used once. Choose another id.")
+    return problem_types.ID_IN_USE.error(
+        f"the id {id!r} belongs to another request; an id is used once. Choose another id."
+    )
 
 
 def _decide(tx: Transaction, experiment: Experiment, id: str, extra: str | None) -> tuple[Experiment, DecisionState]:
@@ -99,7 +101,7 @@ def _decide(tx: Transaction, experiment: Experiment, id: str, extra: str | None)
 def _existing(tx: Transaction, id: str) -> DecisionState:
     state = tx.decision(id)
     if state is None:
-        raise problems.unknown_decision(id)
+        raise problem_types.unknown_decision(id)
     return state
 
 
@@ -120,12 +122,12 @@ def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
         state = _existing(tx, id)
         experiment = tx.experiment_of(state)
         if state.status == CANCELLED:
-            raise problems.DECISION_CANCELLED.error(
+            raise problem_types.DECISION_CANCELLED.error(
                 f"decision {id!r} was cancelled and takes no reward; there is nothing to do.", experiment.name
             )
         if state.status == OBSERVED:
             if state.reward != reward:
-                raise problems.CONFLICTING_FEEDBACK.error(
+                raise problem_types.CONFLICTING_FEEDBACK.error(
                     f"decision {id!r} already has the reward {state.reward!r}, now {reward!r} is given; a decision has "
                     "one reward.",
                     experiment.name,
@@ -147,12 +149,12 @@ def cancel(id: str) -> Operation:
         if state.status == CANCELLED:
             return experiment, state, False
         if state.status == OBSERVED:
-            raise problems.DECISION_OBSERVED.error(
+            raise problem_types.DECISION_OBSERVED.error(
                 f"decision {id!r} has the reward {state.reward!r}, so it was shown and cannot be cancelled."
             )
         if not experiment.learner.supports_retraction:
             label = experiment.learner.policy.label
-            raise problems.CANNOT_TAKE_BACK.error(f"{label} cannot retract a decision; leave it pending.")
+            raise problem_types.CANNOT_TAKE_BACK.error(f"{label} cannot retract a decision; leave it pending.")
         reward = state.reward if state.status == IMPUTED else None
         _write(tx, experiment, state.event, CANCELLED, reward=reward)
         return experiment, _existing(tx, id), True
@@ -190,14 +192,14 @@ def add_arm(name: str, arm: str) -> Operation:
         if arm in experiment.names[len(experiment.spec.arms) :]:
             return experiment, False
         if arm in experiment.names:
-            raise problems.ARM_EXISTS.error(f"{name!r} was created with an arm {arm!r}; choose another name.")
+            raise problem_types.ARM_EXISTS.error(f"{name!r} was created with an arm {arm!r}; choose another name.")
         if not arm or len(arm) > LONGEST_ARM or len(experiment.names) >= MOST_ARMS:
-            raise problems.INVALID_ARMS.error(
+            raise problem_types.INVALID_ARMS.error(
                 f"arm: give a name of 1 to {LONGEST_ARM} characters; at most {MOST_ARMS:,} arms."
             )
         if not experiment.learner.supports_new_arms:
             label = experiment.learner.policy.label
-            raise problems.POLICY_IS_CLOSED.error(
+            raise problem_types.POLICY_IS_CLOSED.error(
                 f"{label} needs to know all arms from the start; create a new experiment."
             )
         tx.write(experiment, ARM_ADDED, extra=encode_extras({"name": arm}))

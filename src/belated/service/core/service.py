@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from belated.service import timestamps
-from belated.service.api_keys import Keyring
+from belated.service.auth import Keyring
 from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
 from belated.service.metrics import Metrics

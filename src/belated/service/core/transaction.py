@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from belated.errors import ApiError, StorageError
-from belated.service import problems, timestamps
+from belated.service import problem_types, timestamps
 from belated.service.core.experiment import DecisionState, Experiment, decision_state, restore
 from belated.service.core.spec import read_spec
 from belated.service.storage.events import Event
@@ -109,7 +109,7 @@ class Transaction:
         """The experiment with this name, or an error if there is none."""
         experiment = self.find(name)
         if experiment is None:
-            raise problems.unknown_experiment(name)
+            raise problem_types.unknown_experiment(name)
         return experiment
 
     def all(self) -> tuple[list[Experiment], list[str]]:
@@ -179,7 +179,7 @@ class Transaction:
 
 
 def _damaged(name: str, reason: str) -> ApiError:
-    return problems.EXPERIMENT_DAMAGED.error(
+    return problem_types.EXPERIMENT_DAMAGED.error(
         f"the experiment {name!r} cannot be read: {reason} Others are not affected; run belated verify for details."
     )
 

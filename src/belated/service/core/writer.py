@@ -10,14 +10,10 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-import structlog
-
 from belated.errors import ApiError, DuplicateError, StorageError
-from belated.service import problems
+from belated.service import problem_types
 from belated.service.core.transaction import ExperimentCache, Operation, Transaction
 from belated.service.storage.journal import Journal
-
-log = structlog.get_logger()
 
 LINGER = 0.001
 """Seconds that a transaction waits for as many operations as the last one had: callers tend to come back."""
@@ -71,7 +67,7 @@ class Writer:
         """Queue an operation; ``reply`` is called by the writer's thread after the commit, or is the future of an event
         loop."""
         if self._queue.qsize() >= MAX_QUEUE:
-            raise problems.BUSY.error("too many operations are waiting for the disk; retry in a second.")
+            raise problem_types.BUSY.error("too many operations are waiting for the disk; retry in a second.")
         self._queue.put((operation, reply))
         if self._ended:
             self._refuse_queued()
@@ -127,7 +123,7 @@ class Writer:
             while True:
                 item = self._queue.get_nowait()
                 if item is not None:
-                    error = problems.STOPPED.error("the writer has stopped; the server is shutting down.")
+                    error = problem_types.STOPPED.error("the writer has stopped; the server is shutting down.")
                     _reply_all([item], [(None, error)])
 
     def _next_batch(self) -> tuple[list[QueueItem], bool]:
@@ -161,7 +157,8 @@ class Writer:
             elif conflict and tries > 1:
                 self._commit(batch, tries - 1)
             else:
-                _reply_all(batch, [(None, _public_error(error))] * len(batch))
+                public = problem_types.public_error(error) if isinstance(error, StorageError) else error
+                _reply_all(batch, [(None, public)] * len(batch))
             return
         _reply_all(batch, results)
         self._save_snapshots(SNAPSHOT_EVERY)
@@ -208,14 +205,6 @@ def _run(operation: Operation, tx: Transaction) -> Result:
         if len(tx.events) > before:
             raise AssertionError("an operation was refused after it had changed something") from error
         return None, error
-
-
-def _public_error(error: BaseException) -> BaseException:
-    """What the caller is told about an unexpected error."""
-    if isinstance(error, StorageError):
-        log.error("storage", detail=str(error))
-        return problems.storage_unavailable()
-    return error
 
 
 def _reply_all(batch: list[QueueItem], results: Sequence[Result]) -> None:

@@ -16,13 +16,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from belated._version import __version__
-from belated.errors import ApiError
-from belated.service import problems
+from belated.errors import ApiError, StorageError
+from belated.service import auth, problem_types
+from belated.service.api.codec import error_response, json_response
 from belated.service.api.messages import ArmAnswer
-from belated.service.api.responses import json_response, problem_response
 from belated.service.core.service import Service
 from belated.service.core.spec import make_policy
-from belated.service.dashboard import auth, charts, formatting
+from belated.service.dashboard import charts, formatting
 from belated.service.dashboard.counters import colour_slots
 from belated.service.dashboard.queries import Queries
 
@@ -71,10 +71,10 @@ class Pages:
         async def handle(request: Request) -> Response:
             try:
                 if protected:
-                    auth.check(self._service.keyring, request)
+                    auth.check_reader(self._service.keyring, request)
                 response = await handler(request)
-            except ApiError as error:
-                response = self._error_page(request, error)
+            except (ApiError, StorageError) as error:
+                response = self._error_page(request, problem_types.public_error(error))
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
             return response
@@ -83,7 +83,7 @@ class Pages:
 
     def _error_page(self, request: Request, error: ApiError) -> Response:
         if "text/html" not in request.headers.get("accept", ""):
-            return problem_response(error)
+            return error_response(error)
         if error.status == 401 and request.method == "GET":
             return RedirectResponse(auth.login_path(request), 303)
         title = HTTPStatus(error.status).phrase
@@ -127,7 +127,7 @@ class Pages:
         """A static file."""
         name: str = request.path_params["file"]
         if name not in ASSETS:
-            raise problems.NOT_FOUND.error(f"there is no file {name!r}.")
+            raise problem_types.NOT_FOUND.error(f"there is no file {name!r}.")
         return Response(asset(name), media_type=ASSETS[name], headers={"Cache-Control": "public, max-age=31536000"})
 
     async def login(self, request: Request) -> Response:

@@ -9,12 +9,10 @@ import time
 from collections.abc import Callable
 from typing import Any, cast
 
-import structlog
 from starlette.concurrency import run_in_threadpool
 
-from belated.errors import StorageError
 from belated.live.learner import ArmCounts, Learner
-from belated.service import problems, timestamps
+from belated.service import problem_types, timestamps
 from belated.service.api.experiments import experiment_view, experiments_view
 from belated.service.api.messages import ExperimentAnswer, ExperimentsAnswer
 from belated.service.api.monitoring import delay_curves
@@ -28,8 +26,6 @@ from belated.service.dashboard.formatting import distinguishable, grouped, trunc
 from belated.service.dashboard.schemas import Elimination, Feedback, Page
 from belated.service.storage.journal import Journal
 from belated.service.timestamps import isoformat
-
-log = structlog.get_logger()
 
 TAIL = 14
 """Events of the live tail."""
@@ -170,13 +166,9 @@ class Queries:
     async def page(self, name: str) -> Page:
         """The page of an experiment."""
         if not re.fullmatch(NAME, name):
-            raise problems.unknown_experiment(name)
-        try:
-            delays = await self._cache.get(("delays", name), lambda: self._delays(name), rest=10.0)
-            page: Page = await self._cache.get(("page", name), lambda: self._page(name, delays), rest=2.0)
-        except StorageError as error:
-            log.error("storage", detail=str(error))
-            raise problems.storage_unavailable() from error
+            raise problem_types.unknown_experiment(name)
+        delays = await self._cache.get(("delays", name), lambda: self._delays(name), rest=10.0)
+        page: Page = await self._cache.get(("page", name), lambda: self._page(name, delays), rest=2.0)
         return page
 
     # ---- in another thread ----

@@ -1,18 +1,20 @@
-"""Parse and validate requests: bodies, path parameters, times."""
+"""Parse and validate requests; encode responses: messages as JSON, errors as RFC 9457 describes."""
 
 from __future__ import annotations
 
 import json
 import re
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import inspect
 from starlette.requests import Request
+from starlette.responses import Response
 
 from belated.errors import ApiError
-from belated.service import problems, timestamps
-from belated.service.api.messages import MAX_BODY
+from belated.service import problem_types, timestamps
+from belated.service.api.messages import MAX_BODY, ProblemAnswer
 from belated.service.core.service import Service
 from belated.service.core.spec import ID, NAME
 
@@ -41,23 +43,16 @@ async def parse_body(request: Request, message: type[T], empty: T | None = None)
     media = request.headers.get("content-type", "")
     if media != "application/json" and media.partition(";")[0].strip().lower() != "application/json":
         given = f"is {media!r}" if media else "is missing"
-        raise problems.NOT_JSON.error(f"the content type {given}; send Content-Type: application/json.")
-    return decode_body(body, message)
-
-
-def decode_body(body: bytes, message: type[T]) -> T:
-    """Decode JSON into a message, or raise the error that says what is wrong."""
-    if len(body) > MAX_BODY:
-        raise too_large()
+        raise problem_types.NOT_JSON.error(f"the content type {given}; send Content-Type: application/json.")
     try:
         decoded = decode_message(body, message)
         if body.count(b":") > 1:
             json.loads(body, object_pairs_hook=_reject_duplicates, parse_int=str, parse_float=str)
         return decoded
     except msgspec.ValidationError as error:
-        raise problems.INVALID_BODY.error(f"{error}; {SEE_OPENAPI}") from None
+        raise problem_types.INVALID_BODY.error(f"{error}; {SEE_OPENAPI}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise problems.MALFORMED_JSON.error(f"the body is not valid JSON: {error}.") from None
+        raise problem_types.MALFORMED_JSON.error(f"the body is not valid JSON: {error}.") from None
 
 
 def decode_message(body: bytes | msgspec.Raw, message: type[T]) -> T:
@@ -94,7 +89,7 @@ def _reject_duplicates(pairs: list[tuple[str, Any]]) -> None:
     if len(pairs) > 1 and len({key for key, _ in pairs}) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for index, key in enumerate(keys) if key in keys[:index])
-        raise problems.MALFORMED_JSON.error(f"the body has the key {twice!r} twice in one object; give it once.")
+        raise problem_types.MALFORMED_JSON.error(f"the body has the key {twice!r} twice in one object; give it once.")
 
 
 def check_metadata(metadata: dict[str, Any], count: int) -> None:
@@ -102,7 +97,7 @@ def check_metadata(metadata: dict[str, Any], count: int) -> None:
     _check_depth(metadata)
     size = len(msgspec.json.encode(metadata))
     if size > MAX_METADATA or size * count > MAX_BODY:
-        raise problems.INVALID_BODY.error(
+        raise problem_types.INVALID_BODY.error(
             f"metadata has {size:,} bytes, for each of {count:,} decisions; give at most {MAX_METADATA:,}, and "
             f"{MAX_BODY:,} for all decisions of a request."
         )
@@ -113,7 +108,7 @@ def _check_depth(metadata: Any) -> None:
     while nested := [item for each in nested for item in _containers(each)]:
         depth += 1
         if depth > MAX_DEPTH:
-            raise problems.INVALID_BODY.error(
+            raise problem_types.INVALID_BODY.error(
                 f"metadata is nested more than {MAX_DEPTH} levels deep; serialize it to a string instead."
             )
 
@@ -127,7 +122,7 @@ def experiment_name(request: Request) -> str:
     """The experiment name in the path; unknown if it is not a valid name."""
     name: str = request.path_params["name"]
     if not _NAME.fullmatch(name):
-        raise problems.unknown_experiment(name)
+        raise problem_types.unknown_experiment(name)
     return name
 
 
@@ -135,13 +130,13 @@ def decision_id(request: Request) -> str:
     """The decision id in the path; unknown if it is not a valid id."""
     id: str = request.path_params["id"]
     if not _ID.fullmatch(id):
-        raise problems.unknown_decision(id)
+        raise problem_types.unknown_decision(id)
     return id
 
 
 def too_large() -> ApiError:
     """The error for a body that is too large."""
-    return problems.TOO_LARGE.error(f"a body has at most {MAX_BODY:,} bytes; split the request.")
+    return problem_types.TOO_LARGE.error(f"a body has at most {MAX_BODY:,} bytes; split the request.")
 
 
 def parse_time(text: str | None, field: str = "observed_at") -> int | None:
@@ -150,9 +145,9 @@ def parse_time(text: str | None, field: str = "observed_at") -> int | None:
         return None
     time = timestamps.parse(text)
     if time is None:
-        raise problems.INVALID_TIME.error(f"{field} is {text!r}; give RFC 3339, such as 2026-01-31T12:00:00Z.")
+        raise problem_types.INVALID_TIME.error(f"{field} is {text!r}; give RFC 3339, such as 2026-01-31T12:00:00Z.")
     if time > (now := timestamps.now()) + MAX_AHEAD:
-        raise problems.INVALID_TIME.error(
+        raise problem_types.INVALID_TIME.error(
             f"{field} is {text!r}, more than {MAX_AHEAD // 60_000_000} minutes ahead of this server's clock "
             f"({timestamps.isoformat(now)}); set the clock right, or leave it out."
         )
@@ -166,3 +161,31 @@ def unsigned(reward: float) -> float:
     (0.0, 0.5)
     """
     return reward + 0.0
+
+
+# ---- responses ----
+
+PROBLEM_MEDIA = "application/problem+json"
+encode = msgspec.json.Encoder().encode
+
+
+def json_response(message: Any, *, created: bool = False) -> Response:
+    """A message with status 200, or 201 if the request created something."""
+    return Response(encode(message), 201 if created else 200, media_type="application/json")
+
+
+def problem_answer(error: ApiError) -> ProblemAnswer:
+    """An error as it goes over the wire."""
+    type = f"{problem_types.PREFIX}{error.kind}"
+    return ProblemAnswer(type, HTTPStatus(error.status).phrase, error.status, str(error))
+
+
+def error_response(error: Exception, headers: dict[str, str] | None = None) -> Response:
+    """The response to a request that was refused or failed."""
+    public = problem_types.public_error(error)
+    all_headers = dict(headers or {})
+    if public.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        all_headers["Retry-After"] = "1"
+    if public.status == HTTPStatus.UNAUTHORIZED:
+        all_headers["WWW-Authenticate"] = "Bearer"
+    return Response(encode(problem_answer(public)), public.status, all_headers, PROBLEM_MEDIA)
