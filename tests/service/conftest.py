@@ -14,7 +14,7 @@ from problems import COLOURS
 from serving import LocalServer, hosting
 from watching import chromium
 
-from belated.service.demo.history import write_history
+from belated.service.demo import write_history
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ from belated.service.dashboard.counters import (
     traffic,
 )
 from belated.service.dashboard.queries import WatchedExperiment
-from belated.service.demo.history import write_history
+from belated.service.demo import write_history
 from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED, Event
 from belated.service.storage.journal import Journal, open_journal
 

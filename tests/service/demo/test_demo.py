@@ -22,8 +22,7 @@ from belated.service.api.experiments import experiment_view
 from belated.service.auth import make_key
 from belated.service.core.experiment import restore
 from belated.service.core.verify import verify
-from belated.service.demo.history import HOURS, write_history
-from belated.service.demo.scenarios import Visitors, demo_scenarios
+from belated.service.demo import HOURS, Visitors, demo_scenarios, write_history
 from belated.service.storage.events import DECIDED, IMPUTED, OBSERVED, REPLACED
 from belated.service.storage.journal import open_journal
 from belated.service.timestamps import now

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from belated.errors import ApiError, BelatedError, ConfigurationError, DuplicateError
 from belated.service import problem_types
-from belated.service.core.event_rules import LifecycleChecker
 from belated.service.core.experiment import Experiment
 from belated.service.core.spec import check_name, checked_spec, read_spec
+from belated.service.core.verify import LifecycleChecker
 from belated.service.storage.events import COLUMNS, KINDS, Event, event_row
 from belated.service.storage.journal import Journal, StoredExperiment
 from belated.service.timestamps import EARLIEST, LATEST, isoformat

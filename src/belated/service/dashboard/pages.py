@@ -22,7 +22,7 @@ from belated.service.api.codec import error_response, json_response
 from belated.service.api.messages import ArmAnswer
 from belated.service.core.service import Service
 from belated.service.core.spec import make_policy
-from belated.service.dashboard import charts, formatting
+from belated.service.dashboard import charts, formatting, svg
 from belated.service.dashboard.counters import colour_slots
 from belated.service.dashboard.queries import Queries
 
@@ -188,6 +188,7 @@ def environment() -> Environment:
     )
     templates.globals.update(
         charts=charts,
+        svg=svg,
         fmt=formatting,
         colour_slots=colour_slots,
         asset=asset_path,

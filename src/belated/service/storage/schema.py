@@ -28,16 +28,9 @@ TABLES = (
     "created_at {integer} NOT NULL, revoked_at {integer})",
 )
 
-Migration = Callable[[Database], None]
-
-
-def _index_deadlines(database: Database) -> None:
-    database.execute(DUE)
-
-
-MIGRATIONS: dict[int, Migration] = {1: _index_deadlines}
+Migration = Callable[[Database], object]
+MIGRATIONS: dict[int, Migration] = {1: lambda database: database.execute(DUE)}
 """The step from each older version to the next."""
-
 VERSION = 2
 
 

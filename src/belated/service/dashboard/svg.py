@@ -61,6 +61,22 @@ def percent(fraction: float) -> str:
     return f"{100.0 * fraction:.5g}%"
 
 
+def level(y: float, text: str, class_: str = "grid") -> Markup:
+    """A horizontal line of the grid, with its label."""
+    line = element("line", class_=class_, x1=0, x2="100%", y1=y, y2=y)
+    return line + element("text", text, class_="tick", x=-8, y=y + 4, text_anchor="end")
+
+
+def vertical(class_: str, x: str, top: float, bottom: float) -> Markup:
+    """A vertical line."""
+    return element("line", class_=class_, x1=x, x2=x, y1=top, y2=bottom)
+
+
+def label(text: str, class_: str, x: str, y: float, anchor: str = "middle") -> Markup:
+    """A text at a point."""
+    return element("text", text, class_=class_, x=x, y=y, text_anchor=anchor)
+
+
 UNITS = 1_000.0
 """Width of the stretched coordinate system."""
 
@@ -117,15 +133,15 @@ def path(points: Iterable[tuple[float, float]], closed: bool = False) -> str:
     return f"M{text}{'Z' if closed else ''}" if text else ""
 
 
-_PATTERNS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (8, ()),
-    (7, ("M-2,2l4,-4M0,7l7,-7M5,9l4,-4",)),
-    (6, ("M1.5,3a1,1 0 1 0 2,0a1,1 0 1 0 -2,0",)),
-    (6, ("M0,3h6",)),
-    (7, ("M-2,5l4,4M0,0l7,7M5,-2l4,4",)),
-    (6, ("M3,0v6",)),
-    (7, ("M0,3.5h7M3.5,0v7",)),
-    (8, ("M0,8l8,-8M0,0l8,8",)),
+_PATTERNS = (
+    (8, ""),
+    (7, "M-2,2l4,-4M0,7l7,-7M5,9l4,-4"),
+    (6, "M1.5,3a1,1 0 1 0 2,0a1,1 0 1 0 -2,0"),
+    (6, "M0,3h6"),
+    (7, "M-2,5l4,4M0,0l7,7M5,-2l4,4"),
+    (6, "M3,0v6"),
+    (7, "M0,3.5h7M3.5,0v7"),
+    (8, "M0,8l8,-8M0,0l8,8"),
 )
 
 
@@ -134,7 +150,7 @@ def patterns() -> Markup:
     definitions = [
         element(
             "pattern",
-            *(element("path", d=line, class_="hatch") for line in lines),
+            element("path", d=lines, class_="hatch"),
             id=f"hatch{slot}",
             width=size,
             height=size,

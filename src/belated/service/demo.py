@@ -1,0 +1,349 @@
+"""A demo server with simulated traffic: three experiments with late feedback, drawn from the package's delay laws.
+
+The journal starts with a history of some hours; from then on simulated visitors send requests over HTTP."""
+
+from __future__ import annotations
+
+import heapq
+import random
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import httpx2
+import numpy as np
+
+from belated.delays import ByReward, LogNormal, Mixture, Never, Pareto
+from belated.delays._base import DelayLaw
+from belated.engine.environment import Environment
+from belated.errors import ConfigurationError
+from belated.problem import Problem
+from belated.rewards import Bernoulli
+from belated.service import timestamps
+from belated.service.core.spec import Silence, checked_spec
+from belated.service.core.transaction import ExperimentCache, Transaction
+from belated.service.serve import listen, serve
+from belated.service.settings import Settings
+from belated.service.storage.database import without_password
+from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.service.storage.journal import Journal, open_journal
+
+MAX_DELAY = 30 * 86_400
+"""Longer delays, in seconds, count as never."""
+MEAN_PAUSE = 4.0
+"""Mean time in seconds between two visitors of an experiment."""
+
+
+@dataclass(frozen=True)
+class DemoScenario:
+    """An experiment and its environment; delays are in seconds."""
+
+    name: str
+    arms: tuple[str, ...]
+    policy: dict[str, Any] | None
+    """None: the default, with or without silence."""
+    means: tuple[float, ...]
+    delay: DelayLaw
+    silence: Silence | None = None
+    reports_failure: bool = True
+    cancels: float = 0.0
+    """The share of decisions that are never shown, and cancelled."""
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Rewards and delays of the arms."""
+        return Problem([Bernoulli(mean) for mean in self.means], self.delay)
+
+
+def demo_scenarios() -> tuple[DemoScenario, ...]:
+    """The three scenarios."""
+    checkout = DemoScenario(
+        "checkout",
+        ("one page", "three steps", "express", "guest first", "with voucher"),
+        {"name": "OPSE", "confidence": 1.0},
+        (0.46, 0.28, 0.68, 0.38, 0.57),
+        ByReward({0: LogNormal(8.0, 1.0), 1: LogNormal(2_400.0, 0.8)}),
+    )
+    newsletter = DemoScenario(
+        "newsletter",
+        ("question", "number", "first name", "plain"),
+        None,
+        (0.34, 0.30, 0.40, 0.24),
+        Mixture([(0.72, LogNormal(240.0, 1.0)), (0.13, LogNormal(3_600.0, 0.7)), (0.15, Never())]),
+        Silence(1_800.0, 0.0),
+        reports_failure=False,
+        cancels=0.015,
+    )
+    rng = np.random.default_rng(24)
+    pictures = DemoScenario(
+        "front-page",
+        tuple(f"picture {number:02d}" for number in range(1, 25)),
+        {"name": "Thompson"},
+        tuple(float(mean) for mean in np.round(np.sort(rng.uniform(0.08, 0.5, 24)), 3)[rng.permutation(24)]),
+        Pareto(0.45, 3.0),
+    )
+    return checkout, newsletter, pictures
+
+
+class Visitors:
+    """The simulated visitors of a scenario: a function of the seed, the arm and the id of the decision, and so the same
+    after a restart."""
+
+    def __init__(self, scenario: DemoScenario, seed: int) -> None:
+        self.scenario = scenario
+        self._environment = Environment(scenario.problem, horizon=MAX_DELAY, seed=seed, run=0)
+
+    def outcome(self, id: str, arm: int) -> tuple[float, float | None]:
+        """(reward, delay in seconds) of a decision; the delay is None if it is never reported."""
+        reward, delay = self._environment.pull(arm, zlib.crc32(id.encode()))
+        if delay is None or (reward == 0.0 and not self.scenario.reports_failure):
+            return reward, None
+        return reward, delay + self.chance(id, "moment")  # the fraction of a second
+
+    def is_cancelled(self, id: str) -> bool:
+        """Whether a decision is cancelled."""
+        return self.chance(id, "cancelled") < self.scenario.cancels
+
+    def chance(self, id: str, what: str) -> float:
+        """A pseudorandom number in [0, 1) for anything else."""
+        return zlib.crc32(f"{what} {id}".encode()) / 2**32
+
+
+# ---- the history ----
+
+HOURS = 8.0
+"""Length of the history."""
+MICRO = 1_000_000
+BATCH = 2_000
+"""Events in a transaction."""
+
+ScheduledEvent = tuple[int, int, str, dict[str, Any]]
+"""(time, tie-breaker, kind, fields of the decision)"""
+
+
+def write_history(db: str, seed: int, hours: float = HOURS) -> None:
+    """Write the history of the experiments that do not exist yet; raises if the database has keys."""
+    with closing(open_journal(db)) as journal:
+        if journal.all_keys():
+            raise ConfigurationError(
+                f"db is {without_password(db)!r}, which has keys; the demo needs one without. Give another --db."
+            )
+        for index, scenario in enumerate(demo_scenarios()):
+            if journal.experiment(scenario.name) is None:
+                rng = np.random.default_rng([seed, index])
+                _simulate(journal, Visitors(scenario, seed), timestamps.now(), hours, rng, seed)
+
+
+def _simulate(
+    journal: Journal, visitors: Visitors, end: int, hours: float, rng: np.random.Generator, seed: int
+) -> None:
+    """Simulate an experiment up to a time."""
+    scenario = visitors.scenario
+    begin = end - round(hours * 3600 * MICRO)
+    spec = checked_spec(list(scenario.arms), scenario.policy, seed, scenario.silence)
+    with journal.database.transaction():
+        journal.create(scenario.name, spec.text(), begin)
+    pauses = rng.exponential(MEAN_PAUSE * MICRO, round(1.2 * hours * 3600 / MEAN_PAUSE) + 10)
+    arrivals = begin + np.cumsum(pauses).astype(np.int64)
+    schedule: list[ScheduledEvent] = [
+        (at, order, DECIDED, {}) for order, at in enumerate(arrivals[arrivals < end].tolist())
+    ]
+    history = HistoryWriter(journal, visitors)
+    while schedule and schedule[0][0] < end:
+        with journal.database.transaction():
+            history.begin()
+            for _ in range(BATCH):
+                if not schedule or schedule[0][0] >= end:
+                    break
+                at, _, kind, fields = heapq.heappop(schedule)
+                for later in history.write(kind, at, fields):
+                    heapq.heappush(schedule, later)
+            history.commit()
+
+
+class HistoryWriter:
+    """Writes events with past times."""
+
+    def __init__(self, journal: Journal, visitors: Visitors) -> None:
+        self._journal = journal
+        self._visitors = visitors
+        self._experiments = ExperimentCache()
+        self._order = 1 << 40
+        self._observed: set[str] = set()
+        self._imputed: set[str] = set()
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self._tx = Transaction(self._journal, self._experiments, [])
+        self.experiment = self._tx.experiment(self._visitors.scenario.name)
+
+    def commit(self) -> None:
+        """Append its events and save a snapshot."""
+        self._journal.append(self._tx.events)
+        self._journal.save_snapshot(self.experiment.id, self.experiment.seq, self.experiment.save())
+
+    def write(self, kind: str, at: int, fields: dict[str, Any]) -> list[ScheduledEvent]:
+        """Write an event; returns the events that follow from it."""
+        if kind == DECIDED:
+            return self._decide(at)
+        id = fields["id"]
+        if kind == IMPUTED and id in self._observed:
+            return []
+        if kind == OBSERVED and id in self._imputed:
+            kind = REPLACED
+        (self._imputed if kind == IMPUTED else self._observed).add(id)
+        self._tx.write(self.experiment, kind, at=at, **fields)
+        return []
+
+    def _decide(self, at: int) -> list[ScheduledEvent]:
+        experiment, visitors = self.experiment, self._visitors
+        number, arm, rank = experiment.decide()
+        fields: dict[str, Any] = {"id": f"{experiment.name}-{number}", "number": number, "arm": arm, "rank": rank}
+        silence = visitors.scenario.silence
+        deadline = at + round(silence.after * MICRO) if silence is not None else None
+        self._tx.write(experiment, DECIDED, applied=True, at=at, deadline=deadline, **fields)
+        if visitors.is_cancelled(fields["id"]):
+            return [self._later(at + 2 * MICRO, CANCELLED, fields)]
+        reward, delay = visitors.outcome(fields["id"], arm)
+        schedule = []
+        if delay is not None:
+            schedule.append(self._later(at + round(delay * MICRO), OBSERVED, {**fields, "reward": reward}))
+        if silence is not None and deadline is not None:
+            schedule.append(self._later(deadline, IMPUTED, {**fields, "reward": silence.reward}))
+        return schedule
+
+    def _later(self, at: int, kind: str, fields: dict[str, Any]) -> ScheduledEvent:
+        self._order += 1
+        return at, self._order, kind, fields
+
+
+# ---- live traffic ----
+
+RECENT = 100_000
+"""Events of an experiment that are searched for pending decisions."""
+REPEATED, CONFLICTING = 0.02, 0.005
+"""The share of feedback that is sent twice, and that contradicts itself."""
+RETRY_SECONDS = 1.0
+
+ScheduledRequest = tuple[float, int, str, dict[str, Any]]
+"""(time, tie-breaker, path, body)"""
+
+
+class DemoTraffic:
+    """A thread that sends scheduled requests."""
+
+    def __init__(self, db: str, seed: int) -> None:
+        self._db = db
+        self._visitors = [Visitors(scenario, seed) for scenario in demo_scenarios()]
+        self._random = random.Random(seed)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="visitors", daemon=True)
+        self._schedule: list[ScheduledRequest] = []
+        self._order = 0
+
+    def start(self, address: str) -> None:
+        """Start sending to a server."""
+        self._address = address
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(5.0)
+
+    def _run(self) -> None:
+        self._restore()
+        with httpx2.Client(base_url=self._address, timeout=10.0) as http:
+            while not self._stopped.is_set():
+                wait = self._schedule[0][0] - time.time()
+                if wait > 0:
+                    self._stopped.wait(min(wait, RETRY_SECONDS))
+                    continue
+                at, order, path, body = heapq.heappop(self._schedule)
+                try:
+                    self._send(http, path, body)
+                except httpx2.HTTPError:  # the server is busy, or about to end
+                    heapq.heappush(self._schedule, (at, order, path, body))
+                    self._stopped.wait(RETRY_SECONDS)
+
+    def _later(self, at: float, path: str, body: dict[str, Any]) -> None:
+        self._order += 1
+        heapq.heappush(self._schedule, (at, self._order, path, body))
+
+    # ---- pending decisions ----
+
+    def _restore(self) -> None:
+        """Schedule the feedback of pending decisions, and the next visitors."""
+        with closing(open_journal(self._db, create=False)) as journal:
+            for index, visitors in enumerate(self._visitors):
+                self._restore_experiment(journal, index, visitors)
+
+    def _restore_experiment(self, journal: Journal, index: int, visitors: Visitors) -> None:
+        stored = journal.experiment(visitors.scenario.name)
+        assert stored is not None
+        pending: dict[str, tuple[int, int]] = {}
+        decisions = 0
+        for event in journal.events(stored.id, max(journal.last(stored.id) - RECENT, 0)):
+            if event.kind == DECIDED:
+                assert event.id is not None
+                assert event.arm is not None
+                assert event.number is not None
+                pending[event.id] = event.arm, event.at
+                decisions = event.number + 1
+            elif event.id is not None and event.kind != IMPUTED:
+                pending.pop(event.id, None)
+        for id, (arm, at) in pending.items():
+            self._schedule_feedback(visitors, id, arm, at / 1e6)
+        self._later(time.time() + self._random.expovariate(1 / MEAN_PAUSE), "", {"index": index, "number": decisions})
+
+    def _schedule_feedback(self, visitors: Visitors, id: str, arm: int, at: float) -> None:
+        """Schedule what happens to a decision."""
+        if visitors.is_cancelled(id):
+            self._later(at + 2.0, f"/v1/decisions/{id}/cancel", {})
+            return
+        reward, delay = visitors.outcome(id, arm)
+        if delay is None:
+            return
+        path = f"/v1/decisions/{id}/feedback"
+        self._later(at + delay, path, {"reward": reward})
+        if visitors.chance(id, "twice") < REPEATED:
+            self._later(at + delay + 5.0, path, {"reward": reward})
+        if visitors.chance(id, "otherwise") < CONFLICTING:
+            self._later(at + delay + 8.0, path, {"reward": 1.0 - reward})
+
+    # ---- sending ----
+
+    def _send(self, http: httpx2.Client, path: str, body: dict[str, Any]) -> None:
+        if path:
+            http.post(path, json=body)  # refusals are expected: conflicts, and cancelled decisions
+            return
+        visitors, number = self._visitors[body["index"]], body["number"]
+        name, id = visitors.scenario.name, f"{visitors.scenario.name}-{number}"
+        response = http.post(f"/v1/experiments/{name}/decisions", json={"id": id})
+        pause = self._random.expovariate(1 / MEAN_PAUSE)
+        self._later(time.time() + pause, "", {"index": body["index"], "number": number + 1})
+        if response.status_code == 201:
+            arm = visitors.scenario.arms.index(response.json()["arm"])
+            self._schedule_feedback(visitors, id, arm, time.time())
+
+
+def run_demo(settings: Settings, seed: int, on_ready: Callable[[str], None]) -> None:
+    """Serve the demo until a signal; ``on_ready`` is called with the address."""
+    with listen(settings) as listener:  # first, so that a port in use is reported at once
+        write_history(settings.db, seed)
+        traffic = DemoTraffic(settings.db, seed)
+
+        def start(address: str) -> None:
+            traffic.start(address)
+            on_ready(address)
+
+        try:
+            serve(settings, start, listener)
+        finally:
+            traffic.stop()
