@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ledger import Asked, Ledger
 
-from belated.service.storage.events import DECIDED, OBSERVED
+from belated.service.storage.events import Kind
 
 EXPERIMENT = {"name": "load", "arms": ["a", "b", "c"], "policy": {"name": "OPSE", "horizon": 100_000}}
 
@@ -103,12 +103,14 @@ class Client(threading.Thread):
 def _things(path: str, body: dict[str, Any]) -> list[Asked]:
     """What a request wants to happen."""
     if path == "/v1/feedback":
-        return [Asked(OBSERVED, item["id"], item["reward"]) for item in body["feedback"]]
+        return [Asked(Kind.OBSERVED, item["id"], item["reward"]) for item in body["feedback"]]
     if not path.endswith("/decisions"):
-        return [Asked(OBSERVED, path.split("/")[3], body["reward"])]
+        return [Asked(Kind.OBSERVED, path.split("/")[3], body["reward"])]
     id = body["id"]
     return (
-        [Asked(DECIDED, f"{id}.{place}") for place in range(body["count"])] if "count" in body else [Asked(DECIDED, id)]
+        [Asked(Kind.DECIDED, f"{id}.{place}") for place in range(body["count"])]
+        if "count" in body
+        else [Asked(Kind.DECIDED, id)]
     )
 
 

@@ -13,7 +13,7 @@ from tally import Tally
 from belated.service.api.experiments import experiment_view
 from belated.service.core.experiment import decision_state, restore
 from belated.service.core.verify import verify
-from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.service.storage.events import Kind
 from belated.service.storage.journal import Journal, StoredExperiment
 
 
@@ -73,9 +73,9 @@ class Ledger:
         """Whether it was acknowledged, or asked for without an answer."""
         if thing in self.unanswered:
             return True
-        if thing.kind == DECIDED:
+        if thing.kind == Kind.DECIDED:
             return thing.id in self.arms
-        if thing.kind == CANCELLED:
+        if thing.kind == Kind.CANCELLED:
             return thing.id in self.cancelled
         return thing.id in self.rewards and self.rewards[thing.id] == thing.reward
 
@@ -118,10 +118,10 @@ def compare(journal: Journal, ledger: Ledger) -> Found:
         there = tallies[decision.experiment].names[decision.event.arm]
         if there != arm:
             found.wrong.append(f"decision {id} was acknowledged as {arm}, and is {there}")
-        if id in ledger.cancelled and decision.status != CANCELLED:
+        if id in ledger.cancelled and decision.status != Kind.CANCELLED:
             found.lost.append(f"the cancellation of {id}")
         reward = ledger.rewards.get(id)
-        if reward is not None and decision.status != OBSERVED:
+        if reward is not None and decision.status != Kind.OBSERVED:
             found.lost.append(f"the reward of {id}")
         elif reward is not None and decision.reward != reward:
             found.wrong.append(f"decision {id} was given {reward}, and has {decision.reward}")
@@ -134,10 +134,10 @@ def _tally(journal: Journal, stored: StoredExperiment, ledger: Ledger, found: Fo
     tally = found.tallies[stored.name] = Tally(stored.spec)
     for event in journal.events(stored.id):
         tally.add(event)
-        if event.id is None or event.kind == IMPUTED:
+        if event.id is None or event.kind == Kind.IMPUTED:
             continue
-        kind = OBSERVED if event.kind == REPLACED else event.kind
-        if not ledger.knows(Asked(kind, event.id, event.reward if kind == OBSERVED else None)):
+        kind = Kind.OBSERVED if event.kind == Kind.REPLACED else event.kind
+        if not ledger.knows(Asked(kind, event.id, event.reward if kind == Kind.OBSERVED else None)):
             reward = "" if event.reward is None else f" with {event.reward}"
             found.wrong.append(f"{event.id} is {event.kind}{reward}, and nobody asked for that")
     return tally

@@ -7,7 +7,7 @@ from collections import Counter
 from math import fsum
 from typing import Any
 
-from belated.service.storage.events import ARM_ADDED, CANCELLED, DECIDED, IMPUTED, REPLACED, Event
+from belated.service.storage.events import Event, Kind
 
 
 class Tally:
@@ -25,34 +25,34 @@ class Tally:
     def add(self, event: Event) -> None:
         """One more."""
         self._kinds[event.kind] += 1
-        if event.kind == ARM_ADDED:
+        if event.kind == Kind.ARM_ADDED:
             self.names.append(event.extras()["name"])
         if event.id is None:
             return
-        if event.kind == DECIDED:
+        if event.kind == Kind.DECIDED:
             assert event.arm is not None
             self._arms[event.id] = event.arm
             return
         self._imputed.discard(event.id)
-        if event.kind == CANCELLED:
+        if event.kind == Kind.CANCELLED:
             self._arms.pop(event.id, None)
             self._rewards.pop(event.id, None)
         else:
             assert event.reward is not None
             self._rewards[event.id] = event.reward
-            if event.kind == IMPUTED:
+            if event.kind == Kind.IMPUTED:
                 self._imputed.add(event.id)
 
     def counts(self) -> dict[str, int]:
         """What the experiment should count."""
         return {
-            "decisions": self._kinds[DECIDED],
+            "decisions": self._kinds[Kind.DECIDED],
             "pulls": len(self._arms),
             "observed": len(self._rewards),
             "pending": len(self._arms) - len(self._rewards),
-            "cancelled": self._kinds[CANCELLED],
+            "cancelled": self._kinds[Kind.CANCELLED],
             "imputed": len(self._imputed),
-            "late": self._kinds[REPLACED],
+            "late": self._kinds[Kind.REPLACED],
             "last_event": self._kinds.total(),
         }
 

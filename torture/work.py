@@ -18,7 +18,7 @@ from belated.service.core import operations as op
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
-from belated.service.storage.events import CANCELLED, DECIDED, OBSERVED
+from belated.service.storage.events import Kind
 from belated.service.storage.journal import Journal
 from belated.service.storage.schema import migrate
 from belated.service.storage.sqlite import SQLite
@@ -158,10 +158,10 @@ class Work:
         id = rng.choice(pending)
         if chance < 0.85:
             reward = rng.choice((0.0, 0.25, 1.0))
-            asked = (Asked(OBSERVED, id, reward),)
+            asked = (Asked(Kind.OBSERVED, id, reward),)
             return Task(op.feedback(id, reward, None), lambda told: ledger.observed(id, told[1].reward), asked)
         if chance < 0.9:
-            return Task(op.cancel(id), lambda _: ledger.was_cancelled(id), (Asked(CANCELLED, id),))
+            return Task(op.cancel(id), lambda _: ledger.was_cancelled(id), (Asked(Kind.CANCELLED, id),))
         if chance < 0.93 and "silent" in ledger.experiments:
             return Task(op.add_arm("silent", f"z{len(ledger.arms)}"), lambda _: None)
         return Task(op.impute("silent"), lambda _: None)
@@ -177,7 +177,7 @@ class Work:
         size = self._rng.choice((0, 0, 20, 3000))
         count = self._rng.choice((1, 1, 1, 6))
         ids = (id,) if count == 1 else tuple(f"{id}.{number}" for number in range(count))
-        asked = tuple(Asked(DECIDED, each) for each in ids)
+        asked = tuple(Asked(Kind.DECIDED, each) for each in ids)
         return Task(op.decide(name, ids, 1, {"metadata": {"m": "m" * size} if size else None}), note, asked)
 
 

@@ -30,7 +30,7 @@ from belated.service.core.transaction import ExperimentCache, Transaction
 from belated.service.serve import listen, serve
 from belated.service.settings import Settings
 from belated.service.storage.database import without_password
-from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.service.storage.events import Kind
 from belated.service.storage.journal import Journal, open_journal
 
 MAX_DELAY = 30 * 86_400
@@ -151,7 +151,7 @@ def _simulate(
     pauses = rng.exponential(MEAN_PAUSE * MICRO, round(1.2 * hours * 3600 / MEAN_PAUSE) + 10)
     arrivals = begin + np.cumsum(pauses).astype(np.int64)
     schedule: list[ScheduledEvent] = [
-        (at, order, DECIDED, {}) for order, at in enumerate(arrivals[arrivals < end].tolist())
+        (at, order, Kind.DECIDED, {}) for order, at in enumerate(arrivals[arrivals < end].tolist())
     ]
     history = HistoryWriter(journal, visitors)
     while schedule and schedule[0][0] < end:
@@ -189,14 +189,14 @@ class HistoryWriter:
 
     def write(self, kind: str, at: int, fields: dict[str, Any]) -> list[ScheduledEvent]:
         """Write an event; returns the events that follow from it."""
-        if kind == DECIDED:
+        if kind == Kind.DECIDED:
             return self._decide(at)
         id = fields["id"]
-        if kind == IMPUTED and id in self._observed:
+        if kind == Kind.IMPUTED and id in self._observed:
             return []
-        if kind == OBSERVED and id in self._imputed:
-            kind = REPLACED
-        (self._imputed if kind == IMPUTED else self._observed).add(id)
+        if kind == Kind.OBSERVED and id in self._imputed:
+            kind = Kind.REPLACED
+        (self._imputed if kind == Kind.IMPUTED else self._observed).add(id)
         self._tx.write(self.experiment, kind, at=at, **fields)
         return []
 
@@ -206,15 +206,15 @@ class HistoryWriter:
         fields: dict[str, Any] = {"id": f"{experiment.name}-{number}", "number": number, "arm": arm, "rank": rank}
         silence = visitors.scenario.silence
         deadline = at + round(silence.after * MICRO) if silence is not None else None
-        self._tx.write(experiment, DECIDED, applied=True, at=at, deadline=deadline, **fields)
+        self._tx.write(experiment, Kind.DECIDED, applied=True, at=at, deadline=deadline, **fields)
         if visitors.is_cancelled(fields["id"]):
-            return [self._later(at + 2 * MICRO, CANCELLED, fields)]
+            return [self._later(at + 2 * MICRO, Kind.CANCELLED, fields)]
         reward, delay = visitors.outcome(fields["id"], arm)
         schedule = []
         if delay is not None:
-            schedule.append(self._later(at + round(delay * MICRO), OBSERVED, {**fields, "reward": reward}))
+            schedule.append(self._later(at + round(delay * MICRO), Kind.OBSERVED, {**fields, "reward": reward}))
         if silence is not None and deadline is not None:
-            schedule.append(self._later(deadline, IMPUTED, {**fields, "reward": silence.reward}))
+            schedule.append(self._later(deadline, Kind.IMPUTED, {**fields, "reward": silence.reward}))
         return schedule
 
     def _later(self, at: int, kind: str, fields: dict[str, Any]) -> ScheduledEvent:
@@ -290,13 +290,13 @@ class DemoTraffic:
         pending: dict[str, tuple[int, int]] = {}
         decisions = 0
         for event in journal.events(stored.id, max(journal.last(stored.id) - RECENT, 0)):
-            if event.kind == DECIDED:
+            if event.kind == Kind.DECIDED:
                 assert event.id is not None
                 assert event.arm is not None
                 assert event.number is not None
                 pending[event.id] = event.arm, event.at
                 decisions = event.number + 1
-            elif event.id is not None and event.kind != IMPUTED:
+            elif event.id is not None and event.kind != Kind.IMPUTED:
                 pending.pop(event.id, None)
         for id, (arm, at) in pending.items():
             self._schedule_feedback(visitors, id, arm, at / 1e6)

@@ -22,7 +22,7 @@ from belated.service.app import make_app
 from belated.service.core import writer
 from belated.service.core.service import Service
 from belated.service.storage import Event, Journal, open_journal
-from belated.service.storage.events import DECIDED, OBSERVED
+from belated.service.storage.events import Kind
 
 ASKED = {"name": "e", "arms": ["a", "b"], "policy": {"name": "UCB"}}
 
@@ -34,7 +34,7 @@ def journal(db: str) -> Iterator[Journal]:
 
 
 def decided(seq: int, id: str, at: int = 0) -> Event:
-    return Event(seq, DECIDED, at or seq, id=id, number=seq - 1, arm=0, rank=seq - 1, deadline=2**60)
+    return Event(seq, Kind.DECIDED, at or seq, id=id, number=seq - 1, arm=0, rank=seq - 1, deadline=2**60)
 
 
 # ---- storage ----
@@ -43,9 +43,9 @@ def decided(seq: int, id: str, at: int = 0) -> Event:
 def test_what_is_written_is_read_to_the_bit(journal: Journal) -> None:
     events = [
         decided(1, "x" * 128),
-        Event(2, OBSERVED, 2**62, id="x" * 128, number=0, arm=0, rank=0, reward=5e-324, extra='{"a":"\\u0000🟢"}'),
+        Event(2, Kind.OBSERVED, 2**62, id="x" * 128, number=0, arm=0, rank=0, reward=5e-324, extra='{"a":"\\u0000🟢"}'),
         decided(3, "'; DROP TABLE belated_events; -- % ? \\ \"", 2**62),
-        Event(4, OBSERVED, 2**62, id="'; DROP TABLE belated_events; -- % ? \\ \"", reward=1 / 3),
+        Event(4, Kind.OBSERVED, 2**62, id="'; DROP TABLE belated_events; -- % ? \\ \"", reward=1 / 3),
     ]
     with journal.database.transaction():
         stored = journal.create("e", "spec %s ? %", 7)
@@ -90,7 +90,7 @@ def test_pending_is_what_has_no_answer(journal: Journal) -> None:
         first, second = journal.create("e", "{}", 0), journal.create("f", "{}", 0)
         journal.append([(first.id, decided(seq, f"e{seq}")) for seq in range(1, 6)])
         journal.append([(second.id, decided(1, "f1"))])
-        journal.append([(first.id, Event(6, OBSERVED, 6, id="e1", reward=1.0))])
+        journal.append([(first.id, Event(6, Kind.OBSERVED, 6, id="e1", reward=1.0))])
         journal.append([(first.id, Event(7, "cancelled", 7, id="e3"))])
         journal.append([(first.id, Event(8, "imputed", 8, id="e4", reward=0.0))])
     assert [event.id for event in journal.pending(first.id)] == ["e2", "e5"]

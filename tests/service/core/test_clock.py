@@ -15,7 +15,7 @@ from belated.service.core import operations as op
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import Operation
 from belated.service.core.verify import verify
-from belated.service.storage.events import DECIDED, IMPUTED, Event
+from belated.service.storage.events import Event, Kind
 from belated.service.storage.journal import open_journal
 
 SECOND = 1_000_000
@@ -138,7 +138,7 @@ def test_a_restart_does_not_move_a_deadline(silent: Service, clock: Clock) -> No
     assert silent.do(op.impute("x")) == 1
     decided, imputed = silent.events()
     assert decided == before
-    assert (imputed.kind, imputed.at) == (IMPUTED, before.deadline)
+    assert (imputed.kind, imputed.at) == (Kind.IMPUTED, before.deadline)
 
 
 def test_a_restart_after_the_deadline_imputes_at_once(silent: Service, clock: Clock) -> None:
@@ -146,7 +146,7 @@ def test_a_restart_after_the_deadline_imputes_at_once(silent: Service, clock: Cl
     clock.time += 100 * HOUR
     silent.restart()
     assert silent.do(op.impute("x")) == 1
-    assert kinds(silent, "one") == [DECIDED, IMPUTED]
+    assert kinds(silent, "one") == [Kind.DECIDED, Kind.IMPUTED]
 
 
 def test_a_jump_back_does_not_impute_twice(silent: Service, clock: Clock) -> None:
@@ -159,7 +159,7 @@ def test_a_jump_back_does_not_impute_twice(silent: Service, clock: Clock) -> Non
         silent.restart()
         clock.time += 10 * HOUR
         assert silent.do(op.impute("x")) == 0
-    assert kinds(silent, "one") == [DECIDED, IMPUTED]
+    assert kinds(silent, "one") == [Kind.DECIDED, Kind.IMPUTED]
 
 
 def test_one_wrong_reading_of_the_clock_moves_no_other_deadline(silent: Service, clock: Clock) -> None:
@@ -176,8 +176,8 @@ def test_one_wrong_reading_of_the_clock_moves_no_other_deadline(silent: Service,
     assert silent.do(op.impute("x")) == 0
     clock.time += 1
     assert silent.do(op.impute("x")) == 1
-    assert kinds(silent, "right again") == [DECIDED, IMPUTED]
-    assert kinds(silent, "wrong") == [DECIDED]
+    assert kinds(silent, "right again") == [Kind.DECIDED, Kind.IMPUTED]
+    assert kinds(silent, "wrong") == [Kind.DECIDED]
 
 
 def test_the_longest_silence_first_and_none_left_out(
@@ -197,8 +197,8 @@ def test_the_longest_silence_first_and_none_left_out(
         if len(counts) == 4:
             silent.restart()
     assert sum(counts) == 20
-    assert [event.kind for event in silent.events()].count(IMPUTED) == 20
-    assert kinds(silent, "late") == [DECIDED]
+    assert [event.kind for event in silent.events()].count(Kind.IMPUTED) == 20
+    assert kinds(silent, "late") == [Kind.DECIDED]
 
 
 def test_the_true_answer_counts_after_any_jump(silent: Service, clock: Clock) -> None:
@@ -221,7 +221,7 @@ def test_silence_finds_what_is_behind_many_answers(silent: Service, clock: Clock
     answers = [op.feedback(str(number), 1.0, None) for number in range(count)]
     silent.together([*answers, op.impute("x")])
     silent.do(op.impute("x"))
-    assert kinds(silent, str(count)) == [DECIDED, IMPUTED]
+    assert kinds(silent, str(count)) == [Kind.DECIDED, Kind.IMPUTED]
 
 
 def test_delays_are_never_negative(silent: Service, clock: Clock, db: str) -> None:

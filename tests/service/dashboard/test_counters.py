@@ -30,7 +30,7 @@ from belated.service.dashboard.counters import (
 )
 from belated.service.dashboard.queries import WatchedExperiment
 from belated.service.demo import write_history
-from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED, Event
+from belated.service.storage.events import Event, Kind
 from belated.service.storage.journal import Journal, open_journal
 
 NAMES = ["checkout", "newsletter", "front-page"]
@@ -66,7 +66,7 @@ def still_open(events: list[Event]) -> list[Event]:
     """Decisions without an answer."""
     out: dict[str, Event] = {}
     for event in events:
-        if event.kind == DECIDED:
+        if event.kind == Kind.DECIDED:
             out[str(event.id)] = event
         else:
             out.pop(str(event.id), None)
@@ -87,8 +87,8 @@ def test_a_tally_is_what_the_events_say(journal: Journal, monkeypatch: pytest.Mo
         while found.seq < view.last_event:
             until = min(found.seq + steps.choice([1, 40, 500, 2000]), view.last_event)
             for event in events[found.seq : until]:
-                decisions += event.kind == DECIDED
-                waiting.add(str(event.id)) if event.kind == DECIDED else waiting.discard(str(event.id))
+                decisions += event.kind == Kind.DECIDED
+                waiting.add(str(event.id)) if event.kind == Kind.DECIDED else waiting.discard(str(event.id))
             found.reserve(len(view.arms), decisions)
             found.advance(journal, until)
             assert int(found.pending.sum()) == len(waiting)
@@ -96,7 +96,7 @@ def test_a_tally_is_what_the_events_say(journal: Journal, monkeypatch: pytest.Mo
         assert found.pulls.tolist() == [arm.pulls for arm in view.arms]
         assert found.observed.tolist() == [arm.observed for arm in view.arms]
         assert found.total.tolist() == pytest.approx([(arm.mean or 0.0) * arm.observed for arm in view.arms], abs=1e-9)
-        made = np.bincount([event.arm for event in events if event.kind == DECIDED], minlength=len(view.arms))
+        made = np.bincount([event.arm for event in events if event.kind == Kind.DECIDED], minlength=len(view.arms))
         assert found.decided.sum(axis=0).tolist() == made.tolist()
 
 
@@ -106,7 +106,14 @@ def test_every_life_of_a_decision_is_counted(db: str) -> None:
     spec = checked_spec(["a", "b", "c"], {"name": "UCB"}, 0, Silence(60.0, 0.25))
     stored = journal.create("lives", spec.text(), 1)
     chance = random.Random(1)
-    lives = [(), (OBSERVED,), (IMPUTED,), (IMPUTED, REPLACED), (CANCELLED,), (IMPUTED, CANCELLED)]
+    lives = [
+        (),
+        (Kind.OBSERVED,),
+        (Kind.IMPUTED,),
+        (Kind.IMPUTED, Kind.REPLACED),
+        (Kind.CANCELLED,),
+        (Kind.IMPUTED, Kind.CANCELLED),
+    ]
     found = Counters(stored.id, 3, 0.25)
     with journal.database.transaction():
         tx = Transaction(journal, ExperimentCache(), [])
@@ -114,11 +121,11 @@ def test_every_life_of_a_decision_is_counted(db: str) -> None:
         for number in range(300):
             arm, rank = experiment.learner.decide()
             made = {"id": str(number), "number": number, "arm": arm, "rank": rank}
-            tx.write(experiment, DECIDED, applied=True, at=number + 2, **made)
+            tx.write(experiment, Kind.DECIDED, applied=True, at=number + 2, **made)
             before = None
             for kind in chance.choice(lives):
-                taken_back = 0.25 if before == IMPUTED else None
-                rewards = {IMPUTED: 0.25, CANCELLED: taken_back}
+                taken_back = 0.25 if before == Kind.IMPUTED else None
+                rewards = {Kind.IMPUTED: 0.25, Kind.CANCELLED: taken_back}
                 tx.write(experiment, kind, at=number + 2, reward=rewards.get(kind, chance.random()), **made)
                 before = kind
         journal.append(tx.events)
@@ -165,7 +172,7 @@ def test_reasons_are_the_bounds_that_the_policy_had(journal: Journal) -> None:
     assert stored is not None
     replay = Experiment(stored)
     for event in journal.events(number):
-        if event.kind == DECIDED:
+        if event.kind == Kind.DECIDED:
             for arm, decision in gone.items():
                 if event.number == decision - 1:
                     each = told[arm]

@@ -22,7 +22,7 @@ from belated.service.dashboard import queries
 from belated.service.dashboard.charts import estimates_chart
 from belated.service.dashboard.counters import Counters, brackets
 from belated.service.dashboard.queries import WatchedExperiment
-from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.service.storage.events import Kind
 from belated.service.storage.journal import Journal, open_journal
 
 MEANS = (0.15, 0.8, 0.35, 0.6)
@@ -45,9 +45,9 @@ def lived(tmp_path: Path) -> Iterator[Lived]:
         for number in range(2_000):
             arm, rank = experiment.learner.decide()
             pull = {"id": str(number), "number": number, "arm": arm, "rank": rank}
-            tx.write(experiment, DECIDED, applied=True, at=number + 2, **pull)
+            tx.write(experiment, Kind.DECIDED, applied=True, at=number + 2, **pull)
             if chance.random() < 0.9:
-                waiting.append((DECIDED, pull))
+                waiting.append((Kind.DECIDED, pull))
             while waiting and chance.random() < 0.55:
                 before, first = waiting.pop(chance.randrange(len(waiting)))
                 write(tx, experiment, before, first, chance, waiting, number + 2)
@@ -67,13 +67,15 @@ def write(
 ) -> None:
     """What comes of a decision that is pending, or whose answer is silence."""
     reward = float(chance.random() < MEANS[pull["arm"]])
-    kind = chance.choices([OBSERVED, IMPUTED, CANCELLED], [0.8, 0.15, 0.05])[0]
-    if before == IMPUTED:
-        kind = REPLACED if kind == OBSERVED else CANCELLED
-    if kind == IMPUTED:
-        waiting.append((IMPUTED, pull))
-    taken_back = SILENCE if before == IMPUTED else None
-    tx.write(experiment, kind, at=at, reward={IMPUTED: SILENCE, CANCELLED: taken_back}.get(kind, reward), **pull)
+    kind = chance.choices([Kind.OBSERVED, Kind.IMPUTED, Kind.CANCELLED], [0.8, 0.15, 0.05])[0]
+    if before == Kind.IMPUTED:
+        kind = Kind.REPLACED if kind == Kind.OBSERVED else Kind.CANCELLED
+    if kind == Kind.IMPUTED:
+        waiting.append((Kind.IMPUTED, pull))
+    taken_back = SILENCE if before == Kind.IMPUTED else None
+    tx.write(
+        experiment, kind, at=at, reward={Kind.IMPUTED: SILENCE, Kind.CANCELLED: taken_back}.get(kind, reward), **pull
+    )
 
 
 def watched(number: int) -> WatchedExperiment:
@@ -92,7 +94,7 @@ def test_reasons_are_the_bounds_that_the_policy_had(lived: Lived) -> None:
     replay = Experiment(journal.experiment_by_id(number))
     for event in journal.events(number):
         for arm, decision in gone.items():
-            if event.kind == DECIDED and event.number == decision - 1:
+            if event.kind == Kind.DECIDED and event.number == decision - 1:
                 each = told[arm]
                 assert each.upper == replay.learner.bounds("abcd".index(arm)).upper
                 assert each.lower == replay.learner.bounds("abcd".index(each.by)).lower
@@ -132,8 +134,8 @@ def test_policies_that_only_count_are_not_lived_again(tmp_path: Path) -> None:
             for number in range(30):
                 arm, rank = experiment.learner.decide()
                 pull = {"id": f"{name}{number}", "number": number, "arm": arm, "rank": rank}
-                tx.write(experiment, DECIDED, applied=True, at=2, **pull)
-                tx.write(experiment, OBSERVED, at=2, reward=float(arm), **pull)
+                tx.write(experiment, Kind.DECIDED, applied=True, at=2, **pull)
+                tx.write(experiment, Kind.OBSERVED, at=2, reward=float(arm), **pull)
             journal.append(tx.events)
         found = WatchedExperiment(Counters(stored.id, 2, None))
         found.advance(journal, experiment_view(experiment))

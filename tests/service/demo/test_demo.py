@@ -23,7 +23,7 @@ from belated.service.auth import make_key
 from belated.service.core.experiment import restore
 from belated.service.core.verify import verify
 from belated.service.demo import HOURS, Visitors, demo_scenarios, write_history
-from belated.service.storage.events import DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.service.storage.events import Kind
 from belated.service.storage.journal import open_journal
 from belated.service.timestamps import now
 
@@ -87,14 +87,14 @@ def test_silence_is_kept_to_the_microsecond(history: str) -> None:
     imputed = set()
     for event in journal.events(stored.id):
         id = str(event.id)
-        if event.kind == DECIDED:
+        if event.kind == Kind.DECIDED:
             assert event.deadline == event.at + 1_800_000_000
             deadlines[id] = event.deadline
-        elif event.kind == IMPUTED:
+        elif event.kind == Kind.IMPUTED:
             assert event.at == deadlines[id]
             imputed.add(id)
-        elif event.kind in (OBSERVED, REPLACED):
-            assert (event.kind == REPLACED) == (id in imputed)
+        elif event.kind in (Kind.OBSERVED, Kind.REPLACED):
+            assert (event.kind == Kind.REPLACED) == (id in imputed)
             assert (event.at >= deadlines[id]) == (id in imputed)
             assert event.reward == 1.0  # nobody reports a failure
     journal.close()

@@ -14,7 +14,7 @@ from belated.service.api.experiments import experiment_view
 from belated.service.api.messages import ExperimentAnswer
 from belated.service.core import operations as op
 from belated.service.core.experiment import Experiment
-from belated.service.storage.events import CANCELLED, DECIDED, OBSERVED, Event
+from belated.service.storage.events import Event, Kind
 from belated.service.storage.journal import Journal
 
 
@@ -48,9 +48,9 @@ def pending(ledger: Ledger) -> str:
 
 
 UNASKED = {
-    "decided": lambda ledger: (op.decide("plain", ("odd",), 1, {}), Asked(DECIDED, "odd")),
-    "observed": lambda ledger: (op.feedback(pending(ledger), 0.5, None), Asked(OBSERVED, pending(ledger), 0.5)),
-    "cancelled": lambda ledger: (op.cancel(pending(ledger)), Asked(CANCELLED, pending(ledger))),
+    "decided": lambda ledger: (op.decide("plain", ("odd",), 1, {}), Asked(Kind.DECIDED, "odd")),
+    "observed": lambda ledger: (op.feedback(pending(ledger), 0.5, None), Asked(Kind.OBSERVED, pending(ledger), 0.5)),
+    "cancelled": lambda ledger: (op.cancel(pending(ledger)), Asked(Kind.CANCELLED, pending(ledger))),
 }
 
 
@@ -74,7 +74,7 @@ def test_an_answer_with_another_reward_than_was_asked_for_is_seen(
 ) -> None:
     journal, writer, ledger = worked
     id = pending(ledger)
-    ledger.asks([Asked(OBSERVED, id, 1.0)])
+    ledger.asks([Asked(Kind.OBSERVED, id, 1.0)])
     writer.together([op.feedback(id, 0.0, None)])
     assert compare(journal, ledger).wrong == [f"{id} is observed with 0.0, and nobody asked for that"]
 

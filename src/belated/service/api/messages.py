@@ -27,6 +27,7 @@ END = r"(?!\n)$"
 """End of a text. Some regex dialects let ``$`` match only at the end, Python's also before a trailing newline."""
 ExperimentName = Annotated[str, Meta(pattern=f"^{NAME}{END}", max_length=64)]
 ArmName = Annotated[str, Meta(min_length=1, max_length=LONGEST_ARM)]
+ArmNames = Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS, extra_json_schema={"uniqueItems": True})]
 NewId = Annotated[str, Meta(min_length=1, max_length=128, pattern=f"^{ID}{END}")]
 Id = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID, pattern=f"^{ID}{END}")]
 """The id of an existing decision; in a batch, the id of the batch and a number."""
@@ -34,17 +35,10 @@ Reward = Annotated[float, Meta(ge=0.0, le=1.0)]
 Time = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "date-time"})]
 Number = Annotated[int, Meta(ge=0, le=2**53)]
 
-_UNIQUE = {"uniqueItems": True}
-_ANY_ITEM = {
-    "anyOf": [
-        {"$ref": "#/components/schemas/FeedbackItem"},
-        {
-            "type": "object",
-            "title": "OtherItem",
-            "description": "Any other object: its result has the status 422 and says what is wrong.",
-        },
-    ]
-}
+_OTHER = "Any other object: its result has the status 422 and says what is wrong."
+_FEEDBACK = {"$ref": "#/components/schemas/FeedbackItem"}
+_OTHER_ITEM = {"type": "object", "title": "OtherItem", "description": _OTHER}
+AnyItem = Annotated[msgspec.Raw, Meta(extra_json_schema={"anyOf": [_FEEDBACK, _OTHER_ITEM]})]
 """Batch feedback takes any object; one that is not a feedback is refused in its result."""
 _POLICY = "The policy's `name`, as a label or a class, and its parameters; omitted parameters have their defaults."
 _SEED = "Seeds the policy's randomness. The same seed, feedback and order give the same decisions."
@@ -61,12 +55,8 @@ class SilenceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What silence means: a reward to impute after a timeout."""
 
     after: Annotated[
-        float,
-        Meta(
-            gt=0.0,
-            le=LONGEST_SILENCE,
-            description="Seconds after the decision at which silence counts as feedback; at most ten years.",
-        ),
+        Annotated[float, Meta(gt=0.0, le=LONGEST_SILENCE)],
+        doc("Seconds after the decision at which silence counts as feedback; at most ten years."),
     ]
     reward: Annotated[Reward, doc("The reward to impute. The true reward replaces it if it still arrives.")]
 
@@ -75,15 +65,7 @@ class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """An experiment to create."""
 
     name: Annotated[ExperimentName, doc("Letters, digits, `.`, `_` and `-`, starting with a letter or digit.")]
-    arms: Annotated[
-        list[ArmName],
-        Meta(
-            min_length=1,
-            max_length=MOST_ARMS,
-            extra_json_schema=_UNIQUE,
-            description="Unique names of the arms. Responses list arms in this order.",
-        ),
-    ]
+    arms: Annotated[ArmNames, doc("Unique names of the arms. Responses list arms in this order.")]
     policy: Annotated[dict[str, Any] | None, doc(f"{_POLICY} Default: {DEFAULT_POLICY} The response shows it.")] = None
     seed: Annotated[Number, doc(_SEED)] = 0
     silence: Annotated[
@@ -94,21 +76,15 @@ class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 class HistoryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The history of a bandit that ran elsewhere, or a part of it, as ``Bandit.to_dict`` writes it."""
 
-    arms: Annotated[
-        list[ArmName],
-        Meta(min_length=1, max_length=MOST_ARMS, extra_json_schema=_UNIQUE, description="As for an experiment."),
-    ]
+    arms: Annotated[ArmNames, doc("As for an experiment.")]
     policy: Annotated[dict[str, Any], doc(_POLICY)]
     decisions: Annotated[
         list[Number],
         Meta(max_length=MAX_IMPORTED, description="The index (0, 1, ...) of the arm of each decision, in order."),
     ]
     answers: Annotated[
-        list[tuple[Number, Number, Reward]],
-        Meta(
-            max_length=MAX_IMPORTED,
-            description="Feedback in order: `[number of decisions made before it, number of its decision, reward]`.",
-        ),
+        Annotated[list[tuple[Number, Number, Reward]], Meta(max_length=MAX_IMPORTED)],
+        doc("Feedback in order: `[number of decisions made before it, number of its decision, reward]`."),
     ]
     seed: Annotated[Number, doc(_SEED)] = 0
     after: Annotated[Number, doc("Number of decisions and feedback items in the parts before this one.")] = 0
@@ -170,12 +146,8 @@ class FeedbacksRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     other object is refused in its result."""
 
     feedback: Annotated[
-        list[Annotated[msgspec.Raw, Meta(extra_json_schema=_ANY_ITEM)]],
-        Meta(
-            min_length=1,
-            max_length=MAX_ITEMS,
-            description="The items. An invalid one is refused in its own result and does not affect the others.",
-        ),
+        Annotated[list[AnyItem], Meta(min_length=1, max_length=MAX_ITEMS)],
+        doc("The items. An invalid one is refused in its own result and does not affect the others."),
     ]
 
 

@@ -10,18 +10,7 @@ import msgspec
 from belated.errors import IncompatibleState, StateError
 from belated.live.learner import Learner
 from belated.service.core.spec import read_spec
-from belated.service.storage.events import (
-    ARM_ADDED,
-    CANCELLED,
-    DECIDED,
-    IMPUTED,
-    MOVED,
-    OBSERVED,
-    REPLACED,
-    RESUMED,
-    STOPPED,
-    Event,
-)
+from belated.service.storage.events import MOVED, Event, Kind
 from belated.service.storage.journal import Journal, StoredExperiment
 
 PENDING = "pending"
@@ -47,15 +36,15 @@ def decision_state(events: list[tuple[int, Event]]) -> DecisionState | None:
     if not events:
         return None
     experiment, first = events[0]
-    assert first.kind == DECIDED
+    assert first.kind == Kind.DECIDED
     state = DecisionState(experiment, first, PENDING)
     for _, event in events[1:]:
-        if event.kind == CANCELLED:
-            state = state._replace(status=CANCELLED, reward=None, observed_at=None, late=False)
+        if event.kind == Kind.CANCELLED:
+            state = state._replace(status=Kind.CANCELLED, reward=None, observed_at=None, late=False)
         else:
             observed_at = event.extras().get("observed_at", event.at)
-            status = IMPUTED if event.kind == IMPUTED else OBSERVED
-            late = event.kind == REPLACED
+            status = Kind.IMPUTED if event.kind == Kind.IMPUTED else Kind.OBSERVED
+            late = event.kind == Kind.REPLACED
             state = state._replace(status=status, reward=event.reward, observed_at=observed_at, late=late)
     return state
 
@@ -121,26 +110,26 @@ class Experiment:
         if event.arm is not None and not 0 <= event.arm < self.learner.arms:  # compiled code does not check
             raise StateError(f"{self.name}: event {event.seq} has the arm {event.arm}, which does not exist.")
         kind = event.kind
-        if kind == DECIDED:
+        if kind == Kind.DECIDED:
             self._repeat_decision(event)
-        elif kind == OBSERVED:
+        elif kind == Kind.OBSERVED:
             self._observe(event)
-        elif kind == IMPUTED:
+        elif kind == Kind.IMPUTED:
             self._observe(event)
             self.counts.imputed += 1
-        elif kind == REPLACED:
+        elif kind == Kind.REPLACED:
             assert event.reward is not None
             assert self.spec.silence is not None
             self.learner.replace_reward(*_pull(event), self.spec.silence.reward, event.reward)
             self.counts.imputed -= 1
             self.counts.late += 1
-        elif kind == CANCELLED:
+        elif kind == Kind.CANCELLED:
             self._cancel(event)
-        elif kind == ARM_ADDED:
+        elif kind == Kind.ARM_ADDED:
             self.names.append(event.extras()["name"])
             self.learner.add_arm()
-        elif kind in (STOPPED, RESUMED):
-            self.stopped = kind == STOPPED
+        elif kind in (Kind.STOPPED, Kind.RESUMED):
+            self.stopped = kind == Kind.STOPPED
             self.moving = self.stopped and event.extra == MOVED
         else:
             raise StateError(f"{self.name}: event {event.seq} is {kind!r}, which this version does not know.")

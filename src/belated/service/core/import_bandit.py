@@ -12,7 +12,7 @@ from belated.service.core.experiment import PENDING, DecisionState, Experiment
 from belated.service.core.operations import Created, create
 from belated.service.core.spec import Spec
 from belated.service.core.transaction import Operation, Transaction
-from belated.service.storage.events import DECIDED, MOVED, OBSERVED, RESUMED, STOPPED
+from belated.service.storage.events import MOVED, Kind
 
 PastEvent = int | tuple[int, float]
 """The index of the arm of the next decision, or (number of a decision, its reward)."""
@@ -141,7 +141,7 @@ def _dry_run(
             if arm != event:
                 raise _differs(name, f"decision {number} was arm {event}, and here the policy chooses arm {arm}")
             pulls[number] = arm, rank
-            lines.append(_Line(DECIDED, number, arm, rank, None))
+            lines.append(_Line(Kind.DECIDED, number, arm, rank, None))
             number += 1
             continue
         target, reward = event
@@ -152,7 +152,7 @@ def _dry_run(
         observed.add(target)
         arm, rank = pulls[target]
         learner.observe(arm, reward, rank, target)
-        lines.append(_Line(OBSERVED, target, arm, rank, reward))
+        lines.append(_Line(Kind.OBSERVED, target, arm, rank, reward))
     return lines
 
 
@@ -165,7 +165,7 @@ def _pending_pull(state: DecisionState | None, name: str, number: int) -> tuple[
 
 def _write(tx: Transaction, experiment: Experiment, lines: list[_Line], part: HistoryPart) -> None:
     if lines and part.more and not experiment.stopped:
-        tx.write(experiment, STOPPED, extra=MOVED)
+        tx.write(experiment, Kind.STOPPED, extra=MOVED)
     for line in lines:
         tx.write(
             experiment,
@@ -178,7 +178,7 @@ def _write(tx: Transaction, experiment: Experiment, lines: list[_Line], part: Hi
             extra=MOVED,
         )
     if lines and not part.more and experiment.moving:
-        tx.write(experiment, RESUMED, extra=MOVED)
+        tx.write(experiment, Kind.RESUMED, extra=MOVED)
 
 
 def _differs(name: str, why: str) -> ApiError:

@@ -11,18 +11,7 @@ from belated.service import problem_types, timestamps
 from belated.service.core.experiment import PENDING, DecisionState, Experiment
 from belated.service.core.spec import LONGEST_ARM, MOST_ARMS, Spec, read_spec
 from belated.service.core.transaction import Operation, Transaction
-from belated.service.storage.events import (
-    ARM_ADDED,
-    CANCELLED,
-    DECIDED,
-    IMPUTED,
-    OBSERVED,
-    REPLACED,
-    RESUMED,
-    STOPPED,
-    Event,
-    encode_extras,
-)
+from belated.service.storage.events import Event, Kind, encode_extras
 
 IMPUTE_BATCH = 500
 """Rewards imputed in one transaction."""
@@ -93,7 +82,7 @@ def _decide(tx: Transaction, experiment: Experiment, id: str, extra: str | None)
     silence = experiment.spec.silence
     deadline = timestamps.now() + round(silence.after * 1e6) if silence is not None else None  # by the current clock
     event = tx.write(
-        experiment, DECIDED, applied=True, id=id, number=number, arm=arm, rank=rank, deadline=deadline, extra=extra
+        experiment, Kind.DECIDED, applied=True, id=id, number=number, arm=arm, rank=rank, deadline=deadline, extra=extra
     )
     return experiment, DecisionState(experiment.id, event, PENDING)
 
@@ -121,11 +110,11 @@ def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
     def act(tx: Transaction) -> tuple[Experiment, DecisionState, str]:
         state = _existing(tx, id)
         experiment = tx.experiment_of(state)
-        if state.status == CANCELLED:
+        if state.status == Kind.CANCELLED:
             raise problem_types.DECISION_CANCELLED.error(
                 f"decision {id!r} was cancelled and takes no reward; there is nothing to do.", experiment.name
             )
-        if state.status == OBSERVED:
+        if state.status == Kind.OBSERVED:
             if state.reward != reward:
                 raise problem_types.CONFLICTING_FEEDBACK.error(
                     f"decision {id!r} already has the reward {state.reward!r}, now {reward!r} is given; a decision has "
@@ -133,9 +122,9 @@ def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
                     experiment.name,
                 )
             return experiment, state, "duplicate"
-        kind = OBSERVED if state.status == PENDING else REPLACED
+        kind = Kind.OBSERVED if state.status == PENDING else Kind.REPLACED
         _write(tx, experiment, state.event, kind, reward=reward, extra=encode_extras({"observed_at": observed_at}))
-        return experiment, _existing(tx, id), "observed" if kind == OBSERVED else "late"
+        return experiment, _existing(tx, id), "observed" if kind == Kind.OBSERVED else "late"
 
     return Operation(act, (), (id,))
 
@@ -146,17 +135,17 @@ def cancel(id: str) -> Operation:
     def act(tx: Transaction) -> tuple[Experiment, DecisionState, bool]:
         state = _existing(tx, id)
         experiment = tx.experiment_of(state)
-        if state.status == CANCELLED:
+        if state.status == Kind.CANCELLED:
             return experiment, state, False
-        if state.status == OBSERVED:
+        if state.status == Kind.OBSERVED:
             raise problem_types.DECISION_OBSERVED.error(
                 f"decision {id!r} has the reward {state.reward!r}, so it was shown and cannot be cancelled."
             )
         if not experiment.learner.supports_retraction:
             label = experiment.learner.policy.label
             raise problem_types.CANNOT_TAKE_BACK.error(f"{label} cannot retract a decision; leave it pending.")
-        reward = state.reward if state.status == IMPUTED else None
-        _write(tx, experiment, state.event, CANCELLED, reward=reward)
+        reward = state.reward if state.status == Kind.IMPUTED else None
+        _write(tx, experiment, state.event, Kind.CANCELLED, reward=reward)
         return experiment, _existing(tx, id), True
 
     return Operation(act, (), (id,))
@@ -177,7 +166,7 @@ def impute(name: str) -> Operation:
             return 0
         due, swept = tx.due(experiment, timestamps.now(), IMPUTE_BATCH)
         for event in due:
-            _write(tx, experiment, event, IMPUTED, reward=silence.reward)
+            _write(tx, experiment, event, Kind.IMPUTED, reward=silence.reward)
         experiment.swept = max(swept, experiment.swept)
         return len(due)
 
@@ -202,7 +191,7 @@ def add_arm(name: str, arm: str) -> Operation:
             raise problem_types.POLICY_IS_CLOSED.error(
                 f"{label} needs to know all arms from the start; create a new experiment."
             )
-        tx.write(experiment, ARM_ADDED, extra=encode_extras({"name": arm}))
+        tx.write(experiment, Kind.ARM_ADDED, extra=encode_extras({"name": arm}))
         return experiment, True
 
     return Operation(act, (name,))
@@ -215,7 +204,7 @@ def set_stopped(name: str, stopped: bool) -> Operation:
         experiment = tx.experiment(name)
         if experiment.stopped == stopped:
             return experiment, False
-        tx.write(experiment, STOPPED if stopped else RESUMED)
+        tx.write(experiment, Kind.STOPPED if stopped else Kind.RESUMED)
         return experiment, True
 
     return Operation(act, (name,))

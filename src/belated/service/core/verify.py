@@ -11,28 +11,17 @@ import msgspec
 from belated.errors import BelatedError, IncompatibleState, StateError
 from belated.service.core.experiment import Experiment, restore
 from belated.service.core.spec import ID, LONGEST_ID
-from belated.service.storage.events import (
-    ARM_ADDED,
-    CANCELLED,
-    DECIDED,
-    IMPUTED,
-    MOVED,
-    OBSERVED,
-    REPLACED,
-    RESUMED,
-    STOPPED,
-    Event,
-)
+from belated.service.storage.events import MOVED, Event, Kind
 from belated.service.storage.journal import Journal, StoredExperiment
 from belated.service.timestamps import EARLIEST, LATEST
 
 _NEXT: dict[str | None, set[str]] = {
-    None: {DECIDED},
-    DECIDED: {OBSERVED, IMPUTED, CANCELLED},
-    IMPUTED: {REPLACED, CANCELLED},
+    None: {Kind.DECIDED},
+    Kind.DECIDED: {Kind.OBSERVED, Kind.IMPUTED, Kind.CANCELLED},
+    Kind.IMPUTED: {Kind.REPLACED, Kind.CANCELLED},
 }
 """The kinds of events that may follow each kind, in the lifecycle of a decision."""
-_WITHOUT_DECISION = {ARM_ADDED, STOPPED, RESUMED}
+_WITHOUT_DECISION = {Kind.ARM_ADDED, Kind.STOPPED, Kind.RESUMED}
 _ID = re.compile(ID)
 
 
@@ -58,10 +47,10 @@ class _OtherExtras(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _EXTRAS: dict[str, type[msgspec.Struct]] = {
-    DECIDED: _DecisionExtras,
-    OBSERVED: _FeedbackExtras,
-    REPLACED: _FeedbackExtras,
-    ARM_ADDED: _ArmExtras,
+    Kind.DECIDED: _DecisionExtras,
+    Kind.OBSERVED: _FeedbackExtras,
+    Kind.REPLACED: _FeedbackExtras,
+    Kind.ARM_ADDED: _ArmExtras,
 }
 """What the extras of an event may hold."""
 Pull = tuple[int | None, int | None, int | None]
@@ -99,9 +88,9 @@ class LifecycleChecker:
     def _check_reward(self, event: Event, experiment: Experiment, before: str | None) -> None:
         silence = experiment.spec.silence
         imputed = silence.reward if silence is not None else None
-        if event.kind in (OBSERVED, REPLACED):
+        if event.kind in (Kind.OBSERVED, Kind.REPLACED):
             good = event.reward is not None and 0.0 <= event.reward <= 1.0
-        elif IMPUTED in (event.kind, before):  # cancelled: the imputed reward is retracted
+        elif Kind.IMPUTED in (event.kind, before):  # cancelled: the imputed reward is retracted
             good = imputed is not None and event.reward == imputed
         else:
             good = event.reward is None
@@ -113,7 +102,7 @@ def _check_times(event: Event, experiment: Experiment) -> None:
     silence = experiment.spec.silence
     if not EARLIEST <= event.at <= LATEST:
         raise StateError(f"event {event.seq} has the invalid time {event.at}.")
-    if event.kind == DECIDED and silence is not None and event.extra != MOVED:
+    if event.kind == Kind.DECIDED and silence is not None and event.extra != MOVED:
         good = event.deadline is not None and EARLIEST <= event.deadline <= event.at + round(silence.after * 1e6)
     else:
         good = event.deadline is None
@@ -123,7 +112,7 @@ def _check_times(event: Event, experiment: Experiment) -> None:
 
 def _check_extra(event: Event) -> None:
     if event.extra is None:
-        if event.kind == ARM_ADDED:
+        if event.kind == Kind.ARM_ADDED:
             raise StateError(f"event {event.seq} adds an arm without a name.")
         return
     try:

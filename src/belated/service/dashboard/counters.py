@@ -12,7 +12,7 @@ import numpy.typing as npt
 from belated.service.api.messages import ArmAnswer
 from belated.service.dashboard.formatting import DAY, HOUR, MINUTE
 from belated.service.dashboard.schemas import Ages, Bracket, Series, Traffic
-from belated.service.storage.events import CANCELLED, DECIDED, IMPUTED, OBSERVED, REPLACED
+from belated.service.storage.events import Kind
 from belated.service.storage.journal import EventGroup, Journal
 from belated.service.timestamps import isoformat
 
@@ -109,21 +109,21 @@ class Counters:
 
     def _count(self, group: EventGroup) -> None:
         kind, arm, block, events = group.kind, group.arm, group.block, group.events
-        if kind == DECIDED:
+        if kind == Kind.DECIDED:
             self.pulls[arm] += events
             self.decided[block, arm] += events
             self.pending[block] += events
             span = Span(group.first_seq, group.last_seq, group.first_at, group.last_at)
             before = self.spans[block]
             self.spans[block] = before.union(span) if before else span
-        elif kind in (OBSERVED, IMPUTED):
+        elif kind in (Kind.OBSERVED, Kind.IMPUTED):
             self.observed[arm] += events
             self.total[arm] += group.total
             self.pending[block] -= events
-        elif kind == REPLACED:
+        elif kind == Kind.REPLACED:
             assert self.silence is not None
             self.total[arm] += group.total - events * self.silence
-        elif kind == CANCELLED:  # with a reward if one had been imputed
+        elif kind == Kind.CANCELLED:  # with a reward if one had been imputed
             self.pulls[arm] -= events
             self.observed[arm] -= group.rewards
             self.total[arm] -= group.total

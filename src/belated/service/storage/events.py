@@ -6,11 +6,15 @@ from typing import Any
 
 import msgspec
 
-DECIDED, OBSERVED, IMPUTED, REPLACED, CANCELLED = "decided", "observed", "imputed", "replaced", "cancelled"
-ARM_ADDED, STOPPED, RESUMED = "arm-added", "stopped", "resumed"
-KINDS = (DECIDED, OBSERVED, IMPUTED, REPLACED, CANCELLED, ARM_ADDED, STOPPED, RESUMED)
+
+class Kind:
+    """The kinds of events."""
+
+    DECIDED, OBSERVED, IMPUTED, REPLACED, CANCELLED = "decided", "observed", "imputed", "replaced", "cancelled"
+    ARM_ADDED, STOPPED, RESUMED = "arm-added", "stopped", "resumed"
 
 
+KINDS = {value for name, value in vars(Kind).items() if name.isupper()}
 MOVED = '{"moved":true}'
 """The extras of events that happened elsewhere, before their bandit was imported; their time is that of the import."""
 
@@ -44,12 +48,9 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return extras
 
 
-COLUMNS = ("seq", "kind", "at", "id", "number", "arm", "rank", "reward", "deadline", "extra")
-
-
-def event_row(event: Event) -> tuple[Any, ...]:
-    """An event as a database row, in the order of :data:`COLUMNS`."""
-    return msgspec.structs.astuple(event)
+COLUMNS = Event.__struct_fields__
+event_row = msgspec.structs.astuple
+"""An event as a database row, in the order of :data:`COLUMNS`."""
 
 
 def encode_extras(values: dict[str, Any]) -> str | None:
