@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx2
 import pytest
@@ -14,7 +15,38 @@ from problems import COLOURS
 from serving import LocalServer, hosting
 from watching import chromium
 
+from belated.errors import ApiError
+from belated.service.api.routing import Router
 from belated.service.demo import write_history
+
+UNDECLARED: list[str] = []
+"""What handlers of servers in this process were refused with, although their routes do not declare it."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def watched_routes() -> Iterator[None]:
+    """Note problem types that a route does not declare."""
+    dispatch = Router._dispatch
+
+    async def watched(self: Router, routes: Any, request: Any) -> Any:
+        try:
+            return await dispatch(self, routes, request)
+        except ApiError as error:
+            route = routes["GET" if request.method == "HEAD" else request.method]
+            if error.kind not in {each.name for each in route.all_problem_types()}:
+                UNDECLARED.append(f"{route.method} {route.path}: {error.kind}")
+            raise
+
+    with mock.patch.object(Router, "_dispatch", watched):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def only_declared_problem_types(watched_routes: None) -> Iterator[None]:
+    """Fail a test in which a route refused a request with a problem type that it does not declare."""
+    UNDECLARED.clear()
+    yield
+    assert not UNDECLARED
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from belated.service.api.routing import Router, method_not_allowed
 from belated.service.core import operations
 from belated.service.core.service import Service
 from belated.service.core.transaction import Operation
-from belated.service.dashboard import dashboard_routes
+from belated.service.dashboard.pages import dashboard_routes
 
 IMPUTE_SECONDS = 1.0
 """How often silence is turned into feedback."""

@@ -27,43 +27,33 @@ GRACE_SECONDS = 8
 LIBRARIES = ("uvicorn", "asyncio", "psycopg")
 """Loggers of libraries."""
 
+_TIME = structlog.processors.TimeStamper(fmt="iso", utc=True)
 _TRACEBACKS = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
 """Tracebacks without local variables, which may hold keys."""
+_JSON = structlog.processors.JSONRenderer()
 
 
 def configure_logging(level: str) -> None:
     """Log lines of JSON to standard error."""
+    threshold: int = getattr(logging, level.upper())
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _TRACEBACKS,
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
+        processors=[structlog.processors.add_log_level, _TIME, _TRACEBACKS, _JSON],
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[
-                structlog.stdlib.add_log_level,
-                structlog.stdlib.add_logger_name,
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-            ],
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _TRACEBACKS,
-                structlog.processors.JSONRenderer(),
-            ],
+            foreign_pre_chain=[structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name, _TIME],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _TRACEBACKS, _JSON],
         )
     )
     for name in LIBRARIES:
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.propagate = False
-        logger.setLevel(max(getattr(logging, level.upper()), logging.WARNING))
+        logger.setLevel(max(threshold, logging.WARNING))
 
 
 def serve(

@@ -62,21 +62,16 @@ def settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = N
     given = dict(flags)
     config = given.pop("config", None) or variables.get("BELATED_CONFIG")
     values: dict[str, Any] = _from_file(Path(config)) if config else {}
-    _check_names(variables)
-    for field in fields(Settings):
-        name = f"BELATED_{field.name.upper()}"
-        if name in variables:
-            values[field.name] = _typed(field.name, variables[name], name)
-        if given.get(field.name) is not None:
-            values[field.name] = _typed(field.name, given[field.name], field.name)
-    return _checked(Settings(**values))
-
-
-def _check_names(variables: Mapping[str, str]) -> None:
-    allowed = {f"BELATED_{field.name.upper()}" for field in fields(Settings)} | OTHER_VARIABLES
+    names = {f"BELATED_{field.name.upper()}": field.name for field in fields(Settings)}
     for name in sorted(variables):
-        if name.startswith("BELATED_") and name not in allowed:
-            raise ConfigurationError(f"{name} is not a setting; give one of {', '.join(sorted(allowed))}.")
+        if name.startswith("BELATED_") and name not in names and name not in OTHER_VARIABLES:
+            allowed = ", ".join(sorted([*names, *OTHER_VARIABLES]))
+            raise ConfigurationError(f"{name} is not a setting; give one of {allowed}.")
+    for name, field in names.items():
+        for value, where in ((variables.get(name), name), (given.get(field), field)):
+            if value is not None:
+                values[field] = port_of(value, where) if field == "port" and isinstance(value, str) else value
+    return _checked(Settings(**values))
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -92,10 +87,6 @@ def _from_file(path: Path) -> dict[str, Any]:
         if not isinstance(value, expected) or isinstance(value, bool):
             raise ConfigurationError(f"{path}: {key} is {value!r}; give {'a number' if key == 'port' else 'a string'}.")
     return data
-
-
-def _typed(name: str, value: Any, where: str) -> Any:
-    return port_of(value, where) if name == "port" and isinstance(value, str) else value
 
 
 def port_of(text: str, where: str = "port") -> int:

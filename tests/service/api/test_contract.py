@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from serving import LocalServer
+from starlette.exceptions import HTTPException
 
 from belated.errors import DuplicateError, StorageError
 from belated.service import app
@@ -186,6 +187,19 @@ def test_a_broken_page_is_a_problem(db: str) -> None:
         assert "secret" not in answer.text
 
     with mock.patch.object(openapi, "document_json", side_effect=RuntimeError("secret detail")):
+        asked(db, work)
+
+
+def test_an_error_of_starlette_keeps_its_status(db: str) -> None:
+    async def work(http: httpx2.AsyncClient) -> None:
+        answer = await http.get("/openapi.json")
+        assert (answer.status_code, answer.headers["content-type"]) == (429, "application/problem+json")
+        assert answer.headers["x-reason"] == "load"
+        told = {"type": "about:blank", "title": "Too Many Requests", "status": 429, "detail": "come back later"}
+        assert answer.json() == told
+
+    error = HTTPException(429, "come back later", {"X-Reason": "load"})
+    with mock.patch.object(openapi, "document_json", side_effect=error):
         asked(db, work)
 
 

@@ -86,24 +86,14 @@ def _to_integers(value: Any, schema: inspect.Type) -> Any:
 
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> None:
     """Refuse an object with a duplicate key: JSON parsers differ in which value counts."""
-    if len(pairs) > 1 and len({key for key, _ in pairs}) < len(pairs):
-        keys = [key for key, _ in pairs]
+    keys = [key for key, _ in pairs]
+    if len(set(keys)) < len(keys):
         twice = next(key for index, key in enumerate(keys) if key in keys[:index])
         raise problem_types.MALFORMED_JSON.error(f"the body has the key {twice!r} twice in one object; give it once.")
 
 
 def check_metadata(metadata: dict[str, Any], count: int) -> None:
     """Refuse metadata that is too large to be written with each of ``count`` decisions, or nested too deeply."""
-    _check_depth(metadata)
-    size = len(msgspec.json.encode(metadata))
-    if size > MAX_METADATA or size * count > MAX_BODY:
-        raise problem_types.INVALID_BODY.error(
-            f"metadata has {size:,} bytes, for each of {count:,} decisions; give at most {MAX_METADATA:,}, and "
-            f"{MAX_BODY:,} for all decisions of a request."
-        )
-
-
-def _check_depth(metadata: Any) -> None:
     depth, nested = 0, [metadata]
     while nested := [item for each in nested for item in _containers(each)]:
         depth += 1
@@ -111,6 +101,12 @@ def _check_depth(metadata: Any) -> None:
             raise problem_types.INVALID_BODY.error(
                 f"metadata is nested more than {MAX_DEPTH} levels deep; serialize it to a string instead."
             )
+    size = len(msgspec.json.encode(metadata))
+    if size > MAX_METADATA or size * count > MAX_BODY:
+        raise problem_types.INVALID_BODY.error(
+            f"metadata has {size:,} bytes, for each of {count:,} decisions; give at most {MAX_METADATA:,}, and "
+            f"{MAX_BODY:,} for all decisions of a request."
+        )
 
 
 def _containers(value: Any) -> list[Any]:

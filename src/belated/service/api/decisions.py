@@ -23,7 +23,7 @@ from belated.service.api.messages import (
     FeedbacksAnswer,
     FeedbacksRequest,
 )
-from belated.service.api.routing import DECISION, DECISION_PATH, EXPERIMENT, EXPERIMENT_PATH, RouteGroup
+from belated.service.api.routing import DECISION, EXPERIMENT, RouteGroup
 from belated.service.core import operations
 from belated.service.core.experiment import DecisionState, Experiment
 from belated.service.core.service import Service
@@ -38,10 +38,9 @@ Item = tuple[str | None, Operation | ApiError]
 """An item of batch feedback: the id of its decision, and what to do or what is wrong with it."""
 
 
-@routes.post(
-    f"{EXPERIMENT_PATH}/decisions",
-    "Make a decision, or several with count; the same id always gets the same arm",
-    role="writer",
+@routes.declare(
+    "POST /v1/experiments/{name}/decisions",
+    "writer",
     request=DecisionRequest,
     optional_body=True,
     answer=(DecisionAnswer, DecisionsAnswer),
@@ -50,7 +49,7 @@ Item = tuple[str | None, Operation | ApiError]
     refusals=(*EXPERIMENT, problem_types.ID_IN_USE, problem_types.EXPERIMENT_STOPPED),
 )
 async def decide(request: Request) -> Response:
-    """Make a decision, or several."""
+    """Make a decision, or several with count; the same id always gets the same arm."""
     asked = await codec.parse_body(request, DecisionRequest, DecisionRequest())
     service, name = service_of(request), codec.experiment_name(request)
     count = asked.count or 1
@@ -72,10 +71,9 @@ async def decide(request: Request) -> Response:
     return json_response(views[0] if asked.count is None else DecisionsAnswer(views), created=new)
 
 
-@routes.post(
-    f"{DECISION_PATH}/feedback",
-    "Report the reward of a decision; repeating the request has no effect",
-    role="writer",
+@routes.declare(
+    "POST /v1/decisions/{id}/feedback",
+    "writer",
     request=FeedbackRequest,
     answer=DecisionStatusAnswer,
     created="It counts.",
@@ -88,7 +86,7 @@ async def decide(request: Request) -> Response:
     ),
 )
 async def feedback(request: Request) -> Response:
-    """Report the reward of a decision."""
+    """Report the reward of a decision; repeating the request has no effect."""
     asked = await codec.parse_body(request, FeedbackRequest)
     observed_at = codec.parse_time(asked.observed_at)
     service = service_of(request)
@@ -119,18 +117,20 @@ def _count_feedback(service: Service, outcome: Outcome) -> None:
         metrics.delay.labels(experiment.name).observe(max(observed_at - decision.event.at, 0) / 1e6)
 
 
-@routes.post(
-    "/v1/feedback",
-    "Report many rewards, each with its own result",
-    role="writer",
+@routes.declare(
+    "POST /v1/feedback",
+    "writer",
     request=FeedbacksRequest,
     answer=FeedbacksAnswer,
     done="Each item was accepted or refused on its own: see `results`.",
 )
 async def feedbacks(request: Request) -> Response:
-    """Report many rewards in one transaction; each is accepted or refused on its own."""
+    """Report many rewards, each with its own result."""
     asked = await codec.parse_body(request, FeedbacksRequest)
-    items = _parse_items(asked.feedback)
+    for index, raw in enumerate(asked.feedback):
+        if bytes(raw)[:1] != b"{":
+            raise problem_types.INVALID_BODY.error(f"Expected `object` - at `$.feedback[{index}]`; {codec.SEE_OPENAPI}")
+    items = [_parse_item(raw, index) for index, raw in enumerate(asked.feedback)]
     service = service_of(request)
     results = []
     for (id, _), outcome in zip(items, await service.submit(_batch(items)), strict=True):
@@ -147,14 +147,6 @@ class _OnlyId(msgspec.Struct):
     """All that is read of a refused item."""
 
     id: Any = None
-
-
-def _parse_items(raw_items: list[msgspec.Raw]) -> list[Item]:
-    """Parse each item; refuse the whole request if one is not an object."""
-    for index, raw in enumerate(raw_items):
-        if bytes(raw)[:1] != b"{":
-            raise problem_types.INVALID_BODY.error(f"Expected `object` - at `$.feedback[{index}]`; {codec.SEE_OPENAPI}")
-    return [_parse_item(raw, index) for index, raw in enumerate(raw_items)]
 
 
 def _parse_item(raw: msgspec.Raw, index: int) -> Item:
@@ -199,29 +191,21 @@ def _outcome(operation: Operation | ApiError, tx: Transaction) -> Outcome:
     return outcome
 
 
-@routes.post(
-    f"{DECISION_PATH}/cancel",
-    "Cancel a decision that was never shown: it is removed from the statistics",
-    role="writer",
+@routes.declare(
+    "POST /v1/decisions/{id}/cancel",
+    "writer",
     answer=DecisionStatusAnswer,
     created="Cancelled now.",
     done="It was already cancelled.",
     refusals=(*DECISION, problem_types.DECISION_OBSERVED, problem_types.CANNOT_TAKE_BACK),
 )
 async def cancel(request: Request) -> Response:
-    """Cancel a decision that was never shown."""
+    """Cancel a decision that was never shown: it is removed from the statistics."""
     experiment, decision, new = await service_of(request).submit(operations.cancel(codec.decision_id(request)))
     return json_response(status_view(experiment, decision), created=new)
 
 
-@routes.get(
-    DECISION_PATH,
-    "A decision and its outcome",
-    role="reader",
-    query=(),
-    answer=DecisionStatusAnswer,
-    refusals=DECISION,
-)
+@routes.declare("GET /v1/decisions/{id}", "reader", query=(), answer=DecisionStatusAnswer, refusals=DECISION)
 async def decision(request: Request) -> Response:
     """A decision and its outcome."""
     return json_response(

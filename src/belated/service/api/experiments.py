@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,7 +17,7 @@ from belated.service.api.messages import (
     HistoryRequest,
     SilenceAnswer,
 )
-from belated.service.api.routing import EXPERIMENT, EXPERIMENT_PATH, RouteGroup
+from belated.service.api.routing import EXPERIMENT, RouteGroup
 from belated.service.core import operations
 from belated.service.core.experiment import Experiment
 from belated.service.core.import_bandit import HistoryPart, PastEvent, import_history
@@ -30,8 +28,6 @@ from belated.service.timestamps import isoformat
 routes = RouteGroup("Experiments")
 
 SPEC = (
-    problem_types.INVALID_NAME,
-    problem_types.INVALID_ARMS,
     problem_types.INVALID_EXPERIMENT,
     problem_types.UNKNOWN_POLICY,
     problem_types.UNKNOWN_PARAMETER,
@@ -39,10 +35,9 @@ SPEC = (
 )
 
 
-@routes.post(
-    "/v1/experiments",
-    "Create an experiment; repeating the request has no effect",
-    role="writer",
+@routes.declare(
+    "POST /v1/experiments",
+    "writer",
     request=ExperimentRequest,
     answer=ExperimentAnswer,
     created="It was created.",
@@ -55,29 +50,21 @@ SPEC = (
     ),
 )
 async def create(request: Request) -> Response:
-    """Create an experiment."""
+    """Create an experiment; repeating the request has no effect."""
     asked = await parse_body(request, ExperimentRequest)
     silence = Silence(asked.silence.after, unsigned(asked.silence.reward)) if asked.silence else None
     spec = checked_spec(asked.arms, asked.policy, asked.seed, silence)
-    name = check_name(asked.name)
     await run_in_threadpool(spec.warm_up)  # compile here, so that the writer does not block on it
-    return await _experiment_response(request, operations.create(name, spec))
+    return await _experiment_response(request, operations.create(asked.name, spec))
 
 
-@routes.get("/v1/experiments", "All experiments", role="reader", query=(), answer=ExperimentsAnswer)
+@routes.declare("GET /v1/experiments", "reader", query=(), answer=ExperimentsAnswer)
 async def experiments(request: Request) -> Response:
     """All experiments."""
     return json_response(await service_of(request).submit(Operation(experiments_view)))
 
 
-@routes.get(
-    EXPERIMENT_PATH,
-    "The current state of an experiment",
-    role="reader",
-    query=(),
-    answer=ExperimentAnswer,
-    refusals=EXPERIMENT,
-)
+@routes.declare("GET /v1/experiments/{name}", "reader", query=(), answer=ExperimentAnswer, refusals=EXPERIMENT)
 async def experiment(request: Request) -> Response:
     """The current state of an experiment."""
     name = experiment_name(request)
@@ -85,10 +72,9 @@ async def experiment(request: Request) -> Response:
     return json_response(await service_of(request).submit(view))
 
 
-@routes.post(
-    f"{EXPERIMENT_PATH}/arms",
-    "Add an arm, if the policy allows it",
-    role="admin",
+@routes.declare(
+    "POST /v1/experiments/{name}/arms",
+    "admin",
     request=ArmRequest,
     answer=ExperimentAnswer,
     created="It was added.",
@@ -96,51 +82,44 @@ async def experiment(request: Request) -> Response:
     refusals=(*EXPERIMENT, problem_types.INVALID_ARMS, problem_types.ARM_EXISTS, problem_types.POLICY_IS_CLOSED),
 )
 async def add_arm(request: Request) -> Response:
-    """Add an arm."""
+    """Add an arm, if the policy allows it."""
     asked = await parse_body(request, ArmRequest)
     return await _experiment_response(request, operations.add_arm(experiment_name(request), asked.arm))
 
 
-@routes.post(
-    f"{EXPERIMENT_PATH}/stop",
-    "Stop making decisions",
-    role="admin",
+@routes.declare(
+    "POST /v1/experiments/{name}/stop",
+    "admin",
     answer=ExperimentAnswer,
     done="It is stopped, now or already.",
     refusals=EXPERIMENT,
 )
 async def stop(request: Request) -> Response:
-    """Stop making decisions; feedback is still accepted."""
-    return await _set_stopped(request, True)
+    """Stop making decisions."""
+    return await _experiment_response(request, operations.set_stopped(experiment_name(request), True), creates=False)
 
 
-@routes.post(
-    f"{EXPERIMENT_PATH}/resume",
-    "Make decisions again",
-    role="admin",
+@routes.declare(
+    "POST /v1/experiments/{name}/resume",
+    "admin",
     answer=ExperimentAnswer,
     done="It is running, now or already.",
     refusals=EXPERIMENT,
 )
 async def resume(request: Request) -> Response:
     """Make decisions again."""
-    return await _set_stopped(request, False)
+    return await _experiment_response(request, operations.set_stopped(experiment_name(request), False), creates=False)
 
 
-async def _set_stopped(request: Request, stopped: bool) -> Response:
-    view, _ = await service_of(request).submit(_with_view(operations.set_stopped(experiment_name(request), stopped)))
-    return json_response(view)
-
-
-@routes.post(
-    f"{EXPERIMENT_PATH}/history",
-    "Import a bandit that ran elsewhere, with its whole history; repeating the request has no effect",
-    role="writer",
+@routes.declare(
+    "POST /v1/experiments/{name}/history",
+    "writer",
     request=HistoryRequest,
     answer=ExperimentAnswer,
     created="Part of it was new.",
     done="All of it was already known.",
     refusals=(
+        problem_types.INVALID_NAME,
         *SPEC,
         problem_types.EXPERIMENT_EXISTS,
         problem_types.EXPERIMENT_STOPPED,
@@ -151,7 +130,7 @@ async def _set_stopped(request: Request, stopped: bool) -> Response:
     ),
 )
 async def history(request: Request) -> Response:
-    """Import a bandit that ran elsewhere, or a part of its history."""
+    """Import a bandit that ran elsewhere, with its whole history; repeating the request has no effect."""
     asked = await parse_body(request, HistoryRequest)
     name = check_name(request.path_params["name"])
     spec = checked_spec(asked.arms, asked.policy, asked.seed, None)
@@ -178,19 +157,15 @@ def _history_part(asked: HistoryRequest) -> HistoryPart:
 # ---- views ----
 
 
-async def _experiment_response(request: Request, operation: Operation) -> Response:
-    view, new = await service_of(request).submit(_with_view(operation))
-    return json_response(view, created=new)
+async def _experiment_response(request: Request, operation: Operation, *, creates: bool = True) -> Response:
+    """Run an operation on an experiment, and respond with its state in the same transaction."""
 
-
-def _with_view(operation: Operation) -> Operation:
-    """An operation on an experiment, with a view of it taken in the same transaction."""
-
-    def act(tx: Transaction) -> tuple[Any, bool]:
+    def act(tx: Transaction) -> tuple[ExperimentAnswer, bool]:
         experiment, new = operation.act(tx)
         return experiment_view(experiment), new
 
-    return Operation(act, operation.names, operation.ids)
+    view, new = await service_of(request).submit(Operation(act, operation.names, operation.ids))
+    return json_response(view, created=creates and new)
 
 
 def experiment_view(experiment: Experiment) -> ExperimentAnswer:

@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from belated.service import problem_types, timestamps
 from belated.service.api.codec import encode, experiment_name, json_response, service_of
 from belated.service.api.messages import CurveAnswer, DelaysAnswer, StateAnswer
-from belated.service.api.routing import EXPERIMENT, EXPERIMENT_PATH, QueryParameter, RouteGroup
+from belated.service.api.routing import EXPERIMENT, QueryParameter, RouteGroup
 from belated.service.core.export import event_line, write_parquet
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.storage.journal import Journal
@@ -41,20 +41,18 @@ routes = RouteGroup("What happened")
 server_routes = RouteGroup("The server")
 
 
-@routes.get(
-    f"{EXPERIMENT_PATH}/events",
-    f"Events after a cursor, one line of JSON each; the {CURSOR_HEADER} header has the next cursor",
-    role="reader",
+@routes.declare(
+    "GET /v1/experiments/{name}/events",
+    "reader",
     query=(CURSOR, LIMIT),
     answer=NDJSON,
     refusals=(*EXPERIMENT, problem_types.CURSOR_AHEAD),
 )
 async def events(request: Request) -> Response:
-    """The events after a cursor, one line of JSON each."""
-    name = experiment_name(request)
+    """Events after a cursor, one line of JSON each; the Belated-Cursor header has the next cursor."""
     after, limit = CURSOR.value(request), LIMIT.value(request)
     service = service_of(request)
-    number, last, arms = await service.submit(_overview(name))
+    number, last, arms = await _overview(request)
     if after > last:
         raise problem_types.CURSOR_AHEAD.error(
             f"cursor is {after}, and the last event is {last}; give a cursor from a response."
@@ -69,34 +67,28 @@ async def events(request: Request) -> Response:
     return StreamingResponse(lines(), media_type=NDJSON, headers={CURSOR_HEADER: str(cursor)})
 
 
-def _overview(name: str) -> Operation:
+async def _overview(request: Request) -> tuple[int, int, list[str]]:
     """(number, last event, names of the arms) of an experiment."""
+    name = experiment_name(request)
 
     def act(tx: Transaction) -> tuple[int, int, list[str]]:
         experiment = tx.experiment(name)
         return experiment.id, experiment.seq, list(experiment.names)
 
-    return Operation(act, (name,))
+    overview: tuple[int, int, list[str]] = await service_of(request).submit(Operation(act, (name,)))
+    return overview
 
 
 def _event_lines(number: int, after: int, count: int, arms: list[str], journal: Journal) -> bytes:
     return b"".join(encode(event_line(event, arms)) + b"\n" for event in journal.events(number, after, count))
 
 
-@routes.get(
-    f"{EXPERIMENT_PATH}/export.parquet",
-    "All events as a Parquet file",
-    role="reader",
-    query=(),
-    answer=PARQUET,
-    refusals=EXPERIMENT,
-)
+@routes.declare("GET /v1/experiments/{name}/export.parquet", "reader", query=(), answer=PARQUET, refusals=EXPERIMENT)
 async def export(request: Request) -> Response:
-    """All events as a Parquet file that ``belated import`` reads."""
+    """All events as a Parquet file."""
     name = experiment_name(request)
-    service = service_of(request)
-    await service.submit(_overview(name))
-    file = await service.read(lambda journal: write_parquet(journal, name))
+    await _overview(request)  # refuses an unknown or damaged one
+    file = await service_of(request).read(lambda journal: write_parquet(journal, name))
 
     async def chunks() -> AsyncIterator[bytes]:
         with file:
@@ -107,20 +99,12 @@ async def export(request: Request) -> Response:
     return StreamingResponse(chunks(), media_type=PARQUET, headers=headers)
 
 
-@routes.get(
-    f"{EXPERIMENT_PATH}/delays",
-    "How long feedback takes: a Kaplan-Meier curve for each arm",
-    role="reader",
-    query=(),
-    answer=DelaysAnswer,
-    refusals=EXPERIMENT,
-)
+@routes.declare("GET /v1/experiments/{name}/delays", "reader", query=(), answer=DelaysAnswer, refusals=EXPERIMENT)
 async def delays(request: Request) -> Response:
-    """The delay curve of each arm."""
+    """How long feedback takes: a Kaplan-Meier curve for each arm."""
     name = experiment_name(request)
-    service = service_of(request)
-    _, _, arms = await service.submit(_overview(name))
-    return json_response(await service.read(lambda journal: delay_curves(journal, name, arms)))
+    _, _, arms = await _overview(request)
+    return json_response(await service_of(request).read(lambda journal: delay_curves(journal, name, arms)))
 
 
 def delay_curves(journal: Journal, name: str, arms: list[str]) -> DelaysAnswer:
@@ -133,18 +117,14 @@ def delay_curves(journal: Journal, name: str, arms: list[str]) -> DelaysAnswer:
     waited: list[list[float]] = [[] for _ in arms]
     observed: list[list[bool]] = [[] for _ in arms]
     decisions = journal.recent_delays(stored.id, MAX_CURVE_DECISIONS)
-    for arm, decided_at, written_at, _, extra in decisions:
+    for arm, decided_at, written_at, extra in decisions:
         if arm >= len(arms):
             continue  # an arm that was added just now
-        end = time if written_at is None else _observed_at(written_at, extra)
+        end = time if written_at is None else msgspec.json.decode(extra or "{}").get("observed_at", written_at)
         waited[arm].append(max(end - decided_at, 0) / 1e6)
         observed[arm].append(written_at is not None)
     curves = [_curve(arm, np.array(w), np.array(o, bool)) for arm, w, o in zip(arms, waited, observed, strict=True)]
     return DelaysAnswer(name, isoformat(time), len(decisions), curves)
-
-
-def _observed_at(written_at: int, extra: str | None) -> int:
-    return int(msgspec.json.decode(extra).get("observed_at", written_at)) if extra else written_at
 
 
 def _curve(arm: str, waited: npt.NDArray[np.float64], observed: npt.NDArray[np.bool_]) -> CurveAnswer:
@@ -172,20 +152,20 @@ def _finite(values: npt.NDArray[np.float64]) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in values]
 
 
-@server_routes.get("/livez", "Whether the process is alive", role=None, answer=StateAnswer)
+@server_routes.declare("GET /livez", None, answer=StateAnswer)
 async def livez(request: Request) -> Response:
     """Whether the process is alive."""
     return json_response(StateAnswer("alive"))
 
 
-@server_routes.get("/readyz", "Whether storage accepts writes", role=None, answer=StateAnswer)
+@server_routes.declare("GET /readyz", None, answer=StateAnswer)
 async def readyz(request: Request) -> Response:
-    """Whether the writer is running and storage accepts writes."""
+    """Whether storage accepts writes."""
     await service_of(request).submit(Operation(lambda tx: tx.touch()))
     return json_response(StateAnswer("ready"))
 
 
-@server_routes.get("/metrics", "Metrics for Prometheus", role="reader", answer=PLAIN)
+@server_routes.declare("GET /metrics", "reader", answer=PLAIN)
 async def metrics(request: Request) -> Response:
     """Metrics for Prometheus."""
     service = service_of(request)

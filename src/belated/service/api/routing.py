@@ -27,9 +27,6 @@ log = structlog.get_logger()
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-EXPERIMENT_PATH = "/v1/experiments/{name}"
-DECISION_PATH = "/v1/decisions/{id}"
-
 ANY_REQUEST = (
     problem_types.TOO_LARGE,
     problem_types.OTHER_HOST,
@@ -77,7 +74,7 @@ class Route:
     method: str
     path: str
     handler: Handler
-    summary: str
+    """Its docstring is the summary."""
     role: str | None
     """The least privileged role that may use it; None: anyone."""
     answer: Any
@@ -98,6 +95,11 @@ class Route:
     def name(self) -> str:
         """The name of the handler."""
         return self.handler.__name__
+
+    @property
+    def summary(self) -> str:
+        """The docstring of the handler."""
+        return (self.handler.__doc__ or "").rstrip(".")
 
     @property
     def responses(self) -> dict[int, str]:
@@ -129,23 +131,18 @@ class Route:
 
 
 class RouteGroup(list[Route]):
-    """Routes that are documented together; its methods decorate handlers."""
+    """Routes that are documented together; ``declare`` decorates handlers."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self.title = title
 
-    def get(self, path: str, summary: str, **declared: Any) -> Callable[[Handler], Handler]:
-        """Declare a GET route; ``declared`` are the fields of :class:`Route`."""
-        return self._declare("GET", path, summary, declared)
+    def declare(self, route: str, role: str | None, **declared: Any) -> Callable[[Handler], Handler]:
+        """Declare a route, such as ``GET /livez``; ``declared`` are the fields of :class:`Route`."""
 
-    def post(self, path: str, summary: str, **declared: Any) -> Callable[[Handler], Handler]:
-        """Declare a POST route."""
-        return self._declare("POST", path, summary, declared)
-
-    def _declare(self, method: str, path: str, summary: str, declared: dict[str, Any]) -> Callable[[Handler], Handler]:
         def register(handler: Handler) -> Handler:
-            self.append(Route(method, path, handler, summary, **declared))
+            method, path = route.split(" ")
+            self.append(Route(method, path, handler, role, **declared))
             return handler
 
         return register

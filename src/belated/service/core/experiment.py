@@ -72,16 +72,18 @@ class Snapshot(msgspec.Struct):
     learner: bytes
 
 
+_SAVED = Snapshot.__struct_fields__[:-1]
+"""The fields of an experiment that a snapshot holds besides the learner."""
+
+
 class Experiment:
     """The state after a number of events. :meth:`apply` folds in an event, live and in a replay; a new decision is made
     first (:meth:`decide`) and its event recorded afterwards (:meth:`record`)."""
 
     def __init__(self, stored: StoredExperiment) -> None:
         self.id, self.name, self.created_at = stored.id, stored.name, stored.created_at
-        identity = (
-            f"Stored(id={stored.id!r}, name={stored.name!r}, spec={stored.spec!r}, created_at={self.created_at!r})"
-        )
-        self._identity = identity.encode()
+        identity = f"id={stored.id!r}, name={stored.name!r}, spec={stored.spec!r}, created_at={stored.created_at!r}"
+        self._identity = f"Stored({identity})".encode()
         """Goes into the digests of snapshots, so that its form cannot change."""
         self.spec = read_spec(stored.spec)
         self.names = list(self.spec.arms)
@@ -112,11 +114,11 @@ class Experiment:
         kind = event.kind
         if kind == Kind.DECIDED:
             self._repeat_decision(event)
-        elif kind == Kind.OBSERVED:
-            self._observe(event)
-        elif kind == Kind.IMPUTED:
-            self._observe(event)
-            self.counts.imputed += 1
+        elif kind in (Kind.OBSERVED, Kind.IMPUTED):
+            assert event.reward is not None
+            arm, rank, number = _pull(event)
+            self.learner.observe(arm, event.reward, rank, number)
+            self.counts.imputed += kind == Kind.IMPUTED
         elif kind == Kind.REPLACED:
             assert event.reward is not None
             assert self.spec.silence is not None
@@ -124,7 +126,9 @@ class Experiment:
             self.counts.imputed -= 1
             self.counts.late += 1
         elif kind == Kind.CANCELLED:
-            self._cancel(event)
+            self.learner.retract(*_pull(event), event.reward)
+            self.counts.imputed -= event.reward is not None  # the imputed reward
+            self.counts.cancelled += 1
         elif kind == Kind.ARM_ADDED:
             self.names.append(event.extras()["name"])
             self.learner.add_arm()
@@ -152,32 +156,12 @@ class Experiment:
         if event.deadline is not None:  # a clock that was ahead may have swept too far
             self.swept = min(self.swept, event.deadline - 1)
 
-    def _observe(self, event: Event) -> None:
-        assert event.reward is not None
-        arm, rank, number = _pull(event)
-        self.learner.observe(arm, event.reward, rank, number)
-
-    def _cancel(self, event: Event) -> None:
-        self.learner.retract(*_pull(event), event.reward)
-        if event.reward is not None:  # the imputed reward
-            self.counts.imputed -= 1
-        self.counts.cancelled += 1
-
     # ---- snapshots ----
 
     def save(self) -> bytes:
         """Serialize, to the bit."""
-        snapshot = Snapshot(
-            seq=self.seq,
-            at=self.at,
-            stopped=self.stopped,
-            moving=self.moving,
-            names=self.names,
-            counts=self.counts,
-            swept=self.swept,
-            learner=self.learner.to_bytes(),
-        )
-        body = msgspec.msgpack.encode(snapshot)
+        fields = {name: getattr(self, name) for name in _SAVED}
+        body = msgspec.msgpack.encode(Snapshot(**fields, learner=self.learner.to_bytes()))
         return self._digest(body) + body
 
     def _digest(self, body: bytes) -> bytes:
@@ -193,16 +177,14 @@ class Experiment:
         except msgspec.ValidationError as error:
             raise IncompatibleState(f"{self.name}: the snapshot was written by other code: {error}.") from error
         self.learner.load(snapshot.learner)
-        self.seq, self.at, self.stopped, self.moving = snapshot.seq, snapshot.at, snapshot.stopped, snapshot.moving
-        self.names, self.counts, self.swept = snapshot.names, snapshot.counts, snapshot.swept
+        for name in _SAVED:
+            setattr(self, name, getattr(snapshot, name))
         self.saved = snapshot.seq
 
     def equals(self, other: Experiment) -> bool:
         """Whether two states are the same to the bit, apart from how far deadlines were swept."""
-        mine, theirs = (
-            (each.seq, each.at, each.stopped, each.moving, each.names, each.counts) for each in (self, other)
-        )
-        return mine == theirs and self.learner.to_bytes() == other.learner.to_bytes()
+        same = all(getattr(self, name) == getattr(other, name) for name in _SAVED if name != "swept")
+        return same and self.learner.to_bytes() == other.learner.to_bytes()
 
 
 def _pull(event: Event) -> tuple[int, int, int]:

@@ -30,14 +30,8 @@ class HistoryPart(NamedTuple):
     """Whether more parts follow."""
 
 
-class _Line(NamedTuple):
-    """An event to be written."""
-
-    kind: str
-    number: int
-    arm: int
-    rank: int
-    reward: float | None
+Line = tuple[str, int, int, int, float | None]
+"""An event to be written: (kind, number, arm, rank, reward)."""
 
 
 def imported_id(name: str, number: int) -> str:
@@ -126,10 +120,10 @@ def _dry_run(
     learner: Learner,
     events: Sequence[PastEvent],
     first: int,
-) -> list[_Line]:
+) -> list[Line]:
     """The events to be written, or the error that says why they cannot be: a copy of the learner repeats them before
     anything changes."""
-    lines: list[_Line] = []
+    lines: list[Line] = []
     pulls: dict[int, tuple[int, int]] = {}
     observed: set[int] = set()
     number = first
@@ -141,7 +135,7 @@ def _dry_run(
             if arm != event:
                 raise _differs(name, f"decision {number} was arm {event}, and here the policy chooses arm {arm}")
             pulls[number] = arm, rank
-            lines.append(_Line(Kind.DECIDED, number, arm, rank, None))
+            lines.append((Kind.DECIDED, number, arm, rank, None))
             number += 1
             continue
         target, reward = event
@@ -152,7 +146,7 @@ def _dry_run(
         observed.add(target)
         arm, rank = pulls[target]
         learner.observe(arm, reward, rank, target)
-        lines.append(_Line(Kind.OBSERVED, target, arm, rank, reward))
+        lines.append((Kind.OBSERVED, target, arm, rank, reward))
     return lines
 
 
@@ -163,20 +157,12 @@ def _pending_pull(state: DecisionState | None, name: str, number: int) -> tuple[
     return state.event.arm, state.event.rank
 
 
-def _write(tx: Transaction, experiment: Experiment, lines: list[_Line], part: HistoryPart) -> None:
+def _write(tx: Transaction, experiment: Experiment, lines: list[Line], part: HistoryPart) -> None:
     if lines and part.more and not experiment.stopped:
         tx.write(experiment, Kind.STOPPED, extra=MOVED)
-    for line in lines:
-        tx.write(
-            experiment,
-            line.kind,
-            id=imported_id(experiment.name, line.number),
-            number=line.number,
-            arm=line.arm,
-            rank=line.rank,
-            reward=line.reward,
-            extra=MOVED,
-        )
+    for kind, number, arm, rank, reward in lines:
+        id = imported_id(experiment.name, number)
+        tx.write(experiment, kind, id=id, number=number, arm=arm, rank=rank, reward=reward, extra=MOVED)
     if lines and not part.more and experiment.moving:
         tx.write(experiment, Kind.RESUMED, extra=MOVED)
 

@@ -54,13 +54,10 @@ def decide(name: str, ids: tuple[str, ...], count: int, asked: dict[str, Any]) -
                 raise _id_in_use(id)
         if experiment.stopped:
             raise problem_types.experiment_stopped(name)
-        return [_decide(tx, experiment, id, extra) for id in ids or _generate_ids(count)], True
+        new = ids or [str(uuid_utils.uuid7()) for _ in range(count)]
+        return [_decide(tx, experiment, id, extra) for id in new], True
 
     return Operation(act, (name,), ids + others)
-
-
-def _generate_ids(count: int) -> list[str]:
-    return [str(uuid_utils.uuid7()) for _ in range(count)]
 
 
 def _repeated(

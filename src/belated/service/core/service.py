@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.concurrency import run_in_threadpool
 
 from belated.service import timestamps
 from belated.service.auth import Keyring
-from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
 from belated.service.storage.journal import Journal
 
@@ -84,6 +83,7 @@ class Service:
     def __init__(self, open_journal: Callable[[], Journal], *, keys_needed: bool = False) -> None:
         self.metrics = Metrics()
         self.writer = Writer(open_journal, self.metrics.committed)
+        self.submit = self.writer.submit
         self._idle: SimpleQueue[Journal] = SimpleQueue()
         self._keys_needed = keys_needed
         self._readers: list[Journal] = []
@@ -105,10 +105,6 @@ class Service:
         for journal in self._readers:  # before the writer: SQLite checkpoints when the last connection closes
             journal.close()
         self.writer.stop()
-
-    async def submit(self, operation: Operation) -> Any:
-        """Run an operation; returns its result once it is on disk."""
-        return await self.writer.submit(operation)
 
     def oldest_pending(self, journal: Journal, experiments: list[tuple[int, str]]) -> dict[str, float]:
         """The age in seconds of the oldest pending decision of each experiment (number, name); 0 if there is none."""

@@ -37,11 +37,6 @@ class ExperimentCache:
         self.damaged: dict[str, tuple[int, str]] = {}
         """(last event, what is wrong) of damaged experiments; they are not read again until there are more events."""
 
-    def forget(self, names: set[str]) -> None:
-        """Evict experiments; the next access reads them from the journal."""
-        for name in names:
-            self.by_name.pop(name, None)
-
 
 class Transaction:
     """What operations see of a transaction."""
@@ -75,35 +70,33 @@ class Transaction:
         """The experiment with this name, up to date; None if there is none."""
         if name not in self._current:
             self.touched.add(name)
-            cached = self._experiments.by_name.get(name)
-            stored = self._journal.experiment(name) if cached is None else None
-            if cached is None and stored is None:
+            known = self._experiments.by_name.get(name) or self._journal.experiment(name)
+            if known is None:
                 return None
-            number = cached.id if cached is not None else stored.id if stored is not None else 0
             last, reason = self._experiments.damaged.get(name, (-1, ""))
-            if last >= 0 and last == self._journal.last(number):
+            if last >= 0 and last == self._journal.last(known.id):
                 raise _damaged(name, reason)
             try:
-                self._experiments.by_name[name] = self._up_to_date(cached, stored)
+                self._experiments.by_name[name] = self._up_to_date(known)
             except StorageError:
                 raise
             except Exception as error:  # the journal may be damaged in any way
+                reason = str(error) or repr(error)
                 self._experiments.by_name.pop(name, None)
-                self._experiments.damaged[name] = self._journal.last(number), str(error) or repr(error)
-                log.error("experiment cannot be read", experiment=name, detail=str(error) or repr(error))
-                raise _damaged(name, str(error) or repr(error)) from error
+                self._experiments.damaged[name] = self._journal.last(known.id), reason
+                log.error("experiment cannot be read", experiment=name, detail=reason)
+                raise _damaged(name, reason) from error
             self._experiments.damaged.pop(name, None)
             self._current.add(name)
         return self._experiments.by_name[name]
 
-    def _up_to_date(self, cached: Experiment | None, stored: StoredExperiment | None) -> Experiment:
+    def _up_to_date(self, known: Experiment | StoredExperiment) -> Experiment:
         """An experiment with the events that other processes wrote."""
-        if cached is None:
-            assert stored is not None
-            return restore(self._journal, stored)
-        for event in self._journal.events_after(cached.id, cached.seq):
-            cached.apply(event)
-        return cached
+        if isinstance(known, StoredExperiment):
+            return restore(self._journal, known)
+        for event in self._journal.events_after(known.id, known.seq):
+            known.apply(event)
+        return known
 
     def experiment(self, name: str) -> Experiment:
         """The experiment with this name, or an error if there is none."""

@@ -25,34 +25,21 @@ _WITHOUT_DECISION = {Kind.ARM_ADDED, Kind.STOPPED, Kind.RESUMED}
 _ID = re.compile(ID)
 
 
-class _DecisionExtras(msgspec.Struct, forbid_unknown_fields=True):
-    unit: str | None = None
-    metadata: dict[str, Any] | None = None
-    count: int | None = None
-    of: int | None = None
-    moved: bool = False
+def _extras(**fields: Any) -> type[msgspec.Struct]:
+    """What the extras of an event may hold; each is optional."""
+    return msgspec.defstruct(
+        "Extras", [(name, type, None) for name, type in fields.items()], forbid_unknown_fields=True
+    )
 
 
-class _FeedbackExtras(msgspec.Struct, forbid_unknown_fields=True):
-    observed_at: int | None = None
-    moved: bool = False
-
-
-class _ArmExtras(msgspec.Struct, forbid_unknown_fields=True):
-    name: str
-
-
-class _OtherExtras(msgspec.Struct, forbid_unknown_fields=True):
-    moved: bool = False
-
-
-_EXTRAS: dict[str, type[msgspec.Struct]] = {
-    Kind.DECIDED: _DecisionExtras,
-    Kind.OBSERVED: _FeedbackExtras,
-    Kind.REPLACED: _FeedbackExtras,
-    Kind.ARM_ADDED: _ArmExtras,
+_OTHER_EXTRAS = _extras(moved=bool)
+_FEEDBACK_EXTRAS = _extras(observed_at=int | None, moved=bool)
+_EXTRAS = {
+    Kind.DECIDED: _extras(unit=str | None, metadata=dict[str, Any] | None, count=int | None, of=int | None, moved=bool),
+    Kind.OBSERVED: _FEEDBACK_EXTRAS,
+    Kind.REPLACED: _FEEDBACK_EXTRAS,
+    Kind.ARM_ADDED: msgspec.defstruct("Extras", [("name", str)], forbid_unknown_fields=True),
 }
-"""What the extras of an event may hold."""
 Pull = tuple[int | None, int | None, int | None]
 """Number, arm and rank."""
 
@@ -116,7 +103,7 @@ def _check_extra(event: Event) -> None:
             raise StateError(f"event {event.seq} adds an arm without a name.")
         return
     try:
-        extras = msgspec.json.decode(event.extra, type=_EXTRAS.get(event.kind, _OtherExtras))
+        extras = msgspec.json.decode(event.extra, type=_EXTRAS.get(event.kind, _OTHER_EXTRAS))
     except msgspec.MsgspecError as error:
         raise StateError(f"event {event.seq} has the extras {event.extra!r}: {error}.") from error
     observed_at = getattr(extras, "observed_at", None)

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -74,19 +75,9 @@ class Writer:
 
     def run(self, operation: Operation) -> Any:
         """Run an operation and wait for it, from any thread."""
-        done = threading.Event()
-        outcome: list[Any] = []
-
-        def reply(result: Any, error: BaseException | None) -> None:
-            outcome.extend((result, error))
-            done.set()
-
-        self.enqueue(operation, reply)
-        done.wait()
-        result, error = outcome
-        if error is not None:
-            raise error
-        return result
+        future: Future[Any] = Future()
+        self.enqueue(operation, lambda *result: _settle([(future, result)]))
+        return future.result()
 
     async def submit(self, operation: Operation) -> Any:
         """Run an operation and wait for it, in an event loop."""
@@ -174,7 +165,8 @@ class Writer:
             self._journal.append(tx.events)
             database.commit()
         except BaseException:
-            self._experiments.forget(tx.touched if tx else set())
+            for name in tx.touched if tx else ():  # read them from the journal again
+                self._experiments.by_name.pop(name, None)
             with suppress(StorageError):  # the connection may be gone; the next transaction reconnects
                 database.rollback()
             raise
@@ -220,7 +212,7 @@ def _reply_all(batch: list[QueueItem], results: Sequence[Result]) -> None:
             loop.call_soon_threadsafe(_settle, replies)
 
 
-def _settle(replies: list[tuple[asyncio.Future[Any], Result]]) -> None:
+def _settle(replies: Sequence[tuple[asyncio.Future[Any] | Future[Any], Result]]) -> None:
     for future, (result, error) in replies:
         if future.cancelled():
             continue

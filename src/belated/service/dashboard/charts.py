@@ -12,6 +12,7 @@ from markupsafe import Markup
 from belated.formatting import compact, duration, grouped
 from belated.service.api.messages import ArmAnswer, CurveAnswer, DelaysAnswer
 from belated.service.dashboard import svg
+from belated.service.dashboard.counters import most_pulled
 from belated.service.dashboard.formatting import clock_time, figure, prefix, share, truncate
 from belated.service.dashboard.schemas import Ages, Bracket, Elimination, Traffic
 from belated.service.timestamps import parse
@@ -147,15 +148,9 @@ def share_bar(arms: list[ArmAnswer], slots: dict[int, int]) -> Markup:
     return svg.element("svg", *parts, class_="share", viewBox="0 0 240 12", preserveAspectRatio="none", role="img")
 
 
-def chosen_rows(arms: list[ArmAnswer]) -> list[int]:
-    """The arms that are drawn: all, or the most pulled."""
-    by_pulls = sorted(range(len(arms)), key=lambda index: (-arms[index].pulls, index))
-    return sorted(by_pulls[:MAX_ROWS])
-
-
 def estimates_chart(arms: list[ArmAnswer], brackets: list[Bracket], slots: dict[int, int]) -> Markup:
     """A row per arm: a line for the bounds, a bar for the bracket, a dot for the mean."""
-    indices = chosen_rows(arms)
+    indices = sorted(most_pulled(arms)[:MAX_ROWS])
     height = ROWS_TOP + ROW * len(indices) + ROWS_BOTTOM
     ends = [end for index in indices for end in _ends(arms[index], brackets[index])]
     low = math.floor(10 * min(ends)) / 10

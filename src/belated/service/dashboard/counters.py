@@ -134,11 +134,16 @@ class Counters:
         return [(row, span) for row, span in zip(self.decided, self.spans, strict=True) if span is not None]
 
 
+def most_pulled(arms: Sequence[ArmAnswer]) -> list[int]:
+    """The indices of the arms, the most pulled first."""
+    return sorted(range(len(arms)), key=lambda index: (-arms[index].pulls, index))
+
+
 def colour_slots(arms: Sequence[ArmAnswer]) -> dict[int, int]:
     """The colour of each arm that has one, by its index: all arms if they are few, else the most pulled. An arm keeps
     its colour while others come and go, as far as possible."""
     most = MAX_COLOURED if len(arms) <= MAX_COLOURED else MAX_COLOURED - 1
-    chosen = sorted(range(len(arms)), key=lambda index: (-arms[index].pulls, index))[:most]
+    chosen = most_pulled(arms)[:most]
     free = list(_COLOUR_ORDER[:most])
     slots = {}
     for index in chosen:

@@ -19,11 +19,10 @@ from belated._version import __version__
 from belated.errors import ApiError, StorageError
 from belated.service import auth, problem_types
 from belated.service.api.codec import error_response, json_response
-from belated.service.api.messages import ArmAnswer
 from belated.service.core.service import Service
 from belated.service.core.spec import make_policy
 from belated.service.dashboard import charts, formatting, svg
-from belated.service.dashboard.counters import colour_slots
+from belated.service.dashboard.counters import colour_slots, most_pulled
 from belated.service.dashboard.queries import Queries
 
 HEADERS = {
@@ -108,12 +107,12 @@ class Pages:
         if name.endswith(".json") and not request.url.path.endswith("/"):
             return json_response(await self._queries.page(name.removesuffix(".json")))
         page = await self._queries.page(name)
-        policy = make_policy(page.experiment.policy)
+        arms, policy = page.experiment.arms, make_policy(page.experiment.policy)
         return await self._html(
             "experiment.html",
             request,
             page=page,
-            order=_table_order(page.experiment.arms),
+            order=range(len(arms)) if len(arms) <= FEW_ARMS else most_pulled(arms)[:MAX_ROWS],
             eliminates=policy.shape().eliminates,
             covers_missing=policy.covers_missing,
         )
@@ -146,13 +145,6 @@ class Pages:
     async def logout(self, request: Request) -> Response:
         """Log out."""
         return auth.log_out(request)
-
-
-def _table_order(arms: list[ArmAnswer]) -> list[int]:
-    """The arms in the table: all in their order, or the most pulled if there are many."""
-    if len(arms) <= FEW_ARMS:
-        return list(range(len(arms)))
-    return sorted(range(len(arms)), key=lambda index: (-arms[index].pulls, index))[:MAX_ROWS]
 
 
 # ---- templates ----

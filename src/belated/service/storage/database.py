@@ -40,20 +40,18 @@ class Database(ABC):
     def begin(self) -> None:
         """Begin a writing transaction."""
 
-    @abstractmethod
     def commit(self) -> None:
         """Commit; the transaction is on disk when this returns."""
+        self.execute("COMMIT")
 
     @abstractmethod
     def rollback(self) -> None:
         """Roll back the transaction."""
 
-    @abstractmethod
-    def lock_experiments(self, names: Iterable[str]) -> None:
+    def lock_experiments(self, names: Iterable[str]) -> None:  # noqa: B027 (nothing, where there is only one writer)
         """Lock experiments against other processes until the end of the transaction, without deadlocks."""
 
-    @abstractmethod
-    def lock_schema(self) -> None:
+    def lock_schema(self) -> None:  # noqa: B027
         """Lock the schema against other processes until the end of the transaction."""
 
     @abstractmethod
@@ -68,10 +66,10 @@ class Database(ABC):
     def reader(self) -> Database:
         """Another, read-only connection."""
 
-    @abstractmethod
     def backup(self, version: int) -> str | None:
         """Copy the database before a migration from this schema version; the path of the copy, or None if backups are
         up to the operator."""
+        return None
 
     @abstractmethod
     def close(self) -> None:

@@ -12,7 +12,13 @@ from belated.service.storage.database import Database, without_password
 from belated.service.storage.events import COLUMNS, MOVED, Event, event_row
 from belated.service.storage.schema import VERSION, check_schema, migrate, schema_version
 
+_EXPERIMENTS = "SELECT id, name, spec, created_at FROM belated_experiments"
 _COLUMNS = ", ".join(COLUMNS)
+_EVENTS = f"SELECT {_COLUMNS} FROM belated_events WHERE experiment = ? AND seq > ? ORDER BY seq"
+_PENDING = (
+    f"SELECT {', '.join(f'e.{name}' for name in COLUMNS)} FROM belated_events e WHERE e.experiment = ? AND e.kind = "
+    "'decided' AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.kind <> 'decided')"
+)
 _INSERT = f"INSERT INTO belated_events (experiment, {_COLUMNS}) VALUES (?, {', '.join('?' * len(COLUMNS))})"
 _KEYWORD = re.compile(r"\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")
 """The start of a libpq connection string."""
@@ -64,23 +70,16 @@ class Journal:
 
     def experiment(self, name: str) -> StoredExperiment | None:
         """The experiment with this name, if there is one."""
-        rows = self.database.execute(
-            "SELECT id, name, spec, created_at FROM belated_experiments WHERE name = ?", (name,)
-        )
+        rows = self.database.execute(f"{_EXPERIMENTS} WHERE name = ?", (name,))
         return StoredExperiment(*rows[0]) if rows else None
 
     def experiment_by_id(self, number: int) -> StoredExperiment:
         """The experiment with this number."""
-        return StoredExperiment(
-            *self.database.execute(
-                "SELECT id, name, spec, created_at FROM belated_experiments WHERE id = ?", (number,)
-            )[0]
-        )
+        return StoredExperiment(*self.database.execute(f"{_EXPERIMENTS} WHERE id = ?", (number,))[0])
 
     def experiments(self) -> list[StoredExperiment]:
         """All experiments, oldest first."""
-        rows = self.database.execute("SELECT id, name, spec, created_at FROM belated_experiments ORDER BY id")
-        return [StoredExperiment(*row) for row in rows]
+        return [StoredExperiment(*row) for row in self.database.execute(f"{_EXPERIMENTS} ORDER BY id")]
 
     def create(self, name: str, spec: str, at: int) -> StoredExperiment:
         """Create an experiment, within a transaction that holds its lock."""
@@ -111,15 +110,13 @@ class Journal:
 
     def events(self, experiment: int, after: int = 0, limit: int | None = None) -> Iterator[Event]:
         """Stream the events of an experiment after a number, in order."""
-        sql = f"SELECT {_COLUMNS} FROM belated_events WHERE experiment = ? AND seq > ? ORDER BY seq"
         if limit is None:
-            return (Event(*row) for row in self.database.rows(sql, (experiment, after)))
-        return (Event(*row) for row in self.database.execute(f"{sql} LIMIT ?", (experiment, after, limit)))
+            return (Event(*row) for row in self.database.rows(_EVENTS, (experiment, after)))
+        return (Event(*row) for row in self.database.execute(f"{_EVENTS} LIMIT ?", (experiment, after, limit)))
 
     def events_after(self, experiment: int, after: int) -> list[Event]:
         """All events of an experiment after a number, when there are few."""
-        sql = f"SELECT {_COLUMNS} FROM belated_events WHERE experiment = ? AND seq > ? ORDER BY seq"
-        return [Event(*row) for row in self.database.execute(sql, (experiment, after))]
+        return [Event(*row) for row in self.database.execute(_EVENTS, (experiment, after))]
 
     def last(self, experiment: int) -> int:
         """The number of the last event; 0 if there are none."""
@@ -128,25 +125,13 @@ class Journal:
 
     def pending(self, experiment: int, after: int = 0, limit: int = 1000) -> list[Event]:
         """Pending decisions after an event, oldest first."""
-        columns = ", ".join(f"e.{name}" for name in COLUMNS)
-        rows = self.database.execute(
-            f"SELECT {columns} FROM belated_events e WHERE e.experiment = ? AND e.seq > ? AND e.kind = 'decided' "
-            "AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.kind <> 'decided') "
-            "ORDER BY e.seq LIMIT ?",
-            (experiment, after, limit),
-        )
-        return [Event(*row) for row in rows]
+        sql = f"{_PENDING} AND e.seq > ? ORDER BY e.seq LIMIT ?"
+        return [Event(*row) for row in self.database.execute(sql, (experiment, after, limit))]
 
     def due(self, experiment: int, after: int, until: int, limit: int) -> list[Event]:
         """Pending decisions with a deadline in ``(after, until]``, by deadline."""
-        columns = ", ".join(f"e.{name}" for name in COLUMNS)
-        rows = self.database.execute(
-            f"SELECT {columns} FROM belated_events e WHERE e.experiment = ? AND e.deadline > ? AND e.deadline <= ? "
-            "AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.kind <> 'decided') "
-            "ORDER BY e.deadline LIMIT ?",
-            (experiment, after, until, limit),
-        )
-        return [Event(*row) for row in rows]
+        sql = f"{_PENDING} AND e.deadline > ? AND e.deadline <= ? ORDER BY e.deadline LIMIT ?"
+        return [Event(*row) for row in self.database.execute(sql, (experiment, after, until, limit))]
 
     # ---- snapshots ----
 
@@ -171,16 +156,16 @@ class Journal:
             (str(at),),
         )
 
-    def recent_delays(self, experiment: int, newest: int) -> list[tuple[int, int, int | None, str | None, str | None]]:
-        """(arm, decided at, feedback at, its kind, its extras) of the newest decisions, without cancelled and imported
-        ones (whose times are unknown); imputed rewards are ignored."""
+    def recent_delays(self, experiment: int, newest: int) -> list[tuple[int, int, int | None, str | None]]:
+        """(arm, decided at, feedback at, its extras) of the newest decisions; without cancelled and imported ones, and
+        without imputed rewards."""
         sql = (
-            "SELECT d.arm, d.at, a.at, a.kind, a.extra FROM (SELECT id, arm, at, seq FROM belated_events WHERE "
+            "SELECT d.arm, d.at, a.at, a.extra, a.kind FROM (SELECT id, arm, at, seq FROM belated_events WHERE "
             "experiment = ? AND kind = 'decided' AND COALESCE(extra, '') <> ? ORDER BY seq DESC LIMIT ?) d LEFT JOIN "
             "belated_events a ON a.id = d.id AND a.kind IN ('observed', 'replaced', 'cancelled')"
         )
         rows = self.database.execute(sql, (experiment, MOVED, newest))
-        return [(row[0], row[1], row[2], row[3], row[4]) for row in rows if row[3] != "cancelled"]
+        return [(arm, decided, observed, extra) for arm, decided, observed, extra, kind in rows if kind != "cancelled"]
 
     # ---- aggregates for the dashboard ----
 
@@ -204,7 +189,9 @@ class Journal:
             "SELECT number, seq, at FROM belated_events WHERE experiment = ? AND seq > ? AND seq <= ? AND kind = "
             f"'decided' AND number IN ({placeholders}) ORDER BY seq"
         )
-        return [(row[0], row[1], row[2]) for row in self.database.execute(sql, (experiment, after, until, *numbers))]
+        return [
+            (number, seq, at) for number, seq, at in self.database.execute(sql, (experiment, after, until, *numbers))
+        ]
 
     def pending_times(self, experiment: int, first: int, last: int, until: int) -> list[int]:
         """When the decisions among the events ``first`` to ``last`` were made that were still pending after event

@@ -89,7 +89,7 @@ class PostgreSQL(Database):
     def commit(self) -> None:
         if self._connection.info.transaction_status != TransactionStatus.INTRANS:
             raise StorageError(f"{without_password(self._url)}: the transaction was lost before the commit")
-        self.execute("COMMIT")
+        super().commit()
 
     def rollback(self) -> None:
         if not self._connection.closed:
@@ -112,9 +112,6 @@ class PostgreSQL(Database):
 
     def reader(self) -> Database:
         return PostgreSQL(self._url, read_only=True)
-
-    def backup(self, version: int) -> str | None:
-        return None
 
     def close(self) -> None:
         self._connection.close()

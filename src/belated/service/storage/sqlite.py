@@ -102,9 +102,6 @@ class SQLite(Database):
     def begin_reading(self) -> None:
         self.execute("BEGIN")
 
-    def commit(self) -> None:
-        self.execute("COMMIT")
-
     def rollback(self) -> None:
         if self._connection.in_transaction:
             self.execute("ROLLBACK")
@@ -113,12 +110,6 @@ class SQLite(Database):
         """Raise if the file was removed or replaced while in use."""
         if _file_identity(self.path) != self._file:
             raise StorageError(f"the database {self.path!r} was removed or replaced; restart the server")
-
-    def lock_experiments(self, names: Iterable[str]) -> None:
-        pass  # SQLite has one writer at a time anyway
-
-    def lock_schema(self) -> None:
-        pass
 
     def in_clause(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
@@ -131,11 +122,8 @@ class SQLite(Database):
 
     def backup(self, version: int) -> str | None:
         target = f"{self.path}.schema{version}.{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}.backup"
-        reader = self.reader()  # it sees the state before the transaction
-        try:
+        with closing(self.reader()) as reader:  # it sees the state before the transaction
             reader.execute("VACUUM INTO ?", (target,))
-        finally:
-            reader.close()
         return target
 
     def close(self) -> None:
