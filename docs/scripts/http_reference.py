@@ -298,11 +298,7 @@ def _dashboard_json(schemas: dict[str, Any]) -> list[str]:
         rows = [["**200**", "", _linked(name)]]
         if "{name}" in path:
             rows.append(["404", UNKNOWN_EXPERIMENT.when, _problem_type(UNKNOWN_EXPERIMENT)])
-        parts.append(f"{_heading(f'GET {path}', _dashboard_anchor(path))}
-
-{summary}.
-
-{_role('reader')}")
+        parts.append(f"{_heading(f'GET {path}', _dashboard_anchor(path))}\n\n{summary}.\n\n{_role('reader')}")
         parts += [table(["status", "when", "response"], rows), *_examples(f"GET {path}")]
     return parts
 
