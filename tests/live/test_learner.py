@@ -15,9 +15,9 @@ import pytest
 from belated.errors import StateError
 from belated.live.learner import Learner
 from belated.policies import UCB, IndexPolicy, PendingUCB, Policy, PrefixPolicy, ThompsonSampling, pending_ucb, view
-from belated.policies._base import age_histogram
 from belated.policies._base.entry_points import entry_for
 from belated.policies._base.interface import index as index_of
+from belated.policies.pending_ucb import AGES, LONGEST_DELAY
 from belated.theory.prefix import CELLS
 from support.policies import every_variant
 
@@ -150,7 +150,7 @@ def lasting(learner: Learner) -> Any:
         return learner.state.memory[:, : 3 * CELLS]
     if not isinstance(learner.policy, PendingUCB):
         return learner.state.memory
-    counted = learner.state.memory[:-1, age_histogram.COUNTS : age_histogram.SIZE].ravel()
+    counted = learner.state.memory[:-1, AGES:LONGEST_DELAY].ravel()
     shares = learner.state.memory[:-1, pending_ucb.SHARE]
     together = learner.state.memory[-1, [pending_ucb.ARMS_WITH_FEEDBACK, pending_ucb.SUM_OF_SHARES]]
     return np.concatenate([counted, shares, together])

@@ -19,14 +19,15 @@ from belated.delays import Fixed, Never, PacketLoss
 from belated.kernel.jit import ignore_overflow
 from belated.live.learner import Learner
 from belated.policies import UCB, PendingUCB
-from belated.policies._base import age_histogram
-from belated.policies._base.kl_bernoulli import kl_upper
 from belated.policies.pending_ucb import (
+    AGES,
     ARMS_WITH_FEEDBACK,
     FEEDBACK_COUNT,
     FEEDBACK_TOTAL,
+    LONGEST_DELAY,
     SHARE,
     SUM_OF_SHARES,
+    kl_upper,
 )
 from belated.rewards import Bernoulli, Beta, Uniform
 from sampling import Prefetched
@@ -323,9 +324,7 @@ def test_what_is_kept_of_the_arms_is_what_their_pulls_say(data: st.DataObject) -
         assert memory[arms, FEEDBACK_COUNT] == observed.sum()
         came = math.fsum(reward for log in logs for _, reward in log.values() if reward is not None)
         assert memory[arms, FEEDBACK_TOTAL] == pytest.approx(came, abs=1e-9)
-        assert (
-            memory[:arms, age_histogram.COUNTS : age_histogram.SIZE].sum(axis=1).tolist() == (pulls - observed).tolist()
-        )
+        assert memory[:arms, AGES:LONGEST_DELAY].sum(axis=1).tolist() == (pulls - observed).tolist()
 
 
 def test_where_an_arm_is_silent_again_the_other_silent_ones_are_one_of_more() -> None:

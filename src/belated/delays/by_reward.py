@@ -8,11 +8,9 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law
-from belated.delays.mixture import Mixture
+from belated.delays import DelayLaw, LawRow, LawTableBuilder, Mixture, delay_law
 from belated.errors import InvalidParameter
-from belated.kernel.law_table import LawRow, LawTableBuilder
-from belated.rewards._base import RewardLaw
+from belated.rewards import RewardLaw
 from belated.validation import Domain
 
 _VALUE = Domain(0, 1)

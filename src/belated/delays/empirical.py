@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, floor_rounds
+from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
 from belated.errors import InvalidParameter
 from belated.formatting import shorten
-from belated.kernel.law_table import BEYOND, NEVER, LawRow, LawTable, LawTableBuilder
-from belated.rewards._base import RewardLaw
+from belated.kernel.law_table import BEYOND, NEVER, LawTable
+from belated.rewards import RewardLaw
 from belated.validation import Probability
 
 

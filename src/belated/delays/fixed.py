@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, floor_rounds
-from belated.kernel.law_table import LawRow, LawTableBuilder
-from belated.rewards._base import RewardLaw
+from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
+from belated.rewards import RewardLaw
 from belated.validation import Rounds
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, floor_rounds
+from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
 from belated.errors import InvalidParameter
-from belated.kernel.law_table import LawRow, LawTableBuilder
-from belated.rewards._base import RewardLaw
+from belated.rewards import RewardLaw
 
 _FIRST_BLOCK, _BLOCK = 1 << 12, 1 << 16
 """Rounds of the distribution function evaluated at a time: few at first, as most laws end early."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, floor_rounds
-from belated.kernel.law_table import BEYOND, LawRow, LawTableBuilder
+from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
+from belated.kernel.law_table import BEYOND
 from belated.kernel.math import log
-from belated.rewards._base import RewardLaw
+from belated.rewards import RewardLaw
 from belated.validation import NonNegative
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from belated.delays._base import DelayLaw, delay_law, floor_rounds
-from belated.kernel.law_table import BEYOND, LawRow, LawTableBuilder
+from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
+from belated.kernel.law_table import BEYOND
 from belated.kernel.math import exp, normal_quantile_straight
-from belated.rewards._base import RewardLaw
+from belated.rewards import RewardLaw
 from belated.validation import Positive
 
 

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from belated.delays._base import DelayLaw, delay_law, floor_rounds
+from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
 from belated.errors import InvalidParameter
-from belated.kernel.law_table import LawRow, LawTableBuilder
-from belated.rewards._base import RewardLaw
+from belated.rewards import RewardLaw
 from belated.validation import Domain
 
 _WEIGHT = Domain(0, 1e12)

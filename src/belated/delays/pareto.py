@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import zeta
 
-from belated.delays._base import DelayLaw, check_level, delay_law, floor_rounds
-from belated.kernel.law_table import BEYOND, LawRow, LawTableBuilder
+from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
+from belated.delays._base import check_level
+from belated.kernel.law_table import BEYOND
 from belated.kernel.math import LARGEST_EXPONENT, exp, log
-from belated.rewards._base import RewardLaw
+from belated.rewards import RewardLaw
 from belated.validation import Positive
 
 

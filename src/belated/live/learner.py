@@ -61,7 +61,7 @@ class Learner:
         self.parameters = encode_policy(self.policy, arms)
         self.state = allocate(arms, self.policy.shape())[0]
         self._decide = _quiet(entry_points.entry_for(entry_points.decide, type(self.policy)))
-        self._observe = _quiet(entry_points.entry_for(entry_points.answer, type(self.policy)))
+        self._observe = _quiet(entry_points.entry_for(entry_points.add_feedback, type(self.policy)))
         with ignore_overflow():
             entry_points.begin(self.state, seed_words(self.seed))
 
@@ -227,7 +227,7 @@ class Learner:
 def state_key(policy: type[Policy]) -> str:
     """A hash of the code that determines the state of a policy."""
     points = entry_points
-    return points.policy_key(policy, points.begin, points.decide, points.answer, points.correct, points.bounds)
+    return points.policy_key(policy, points.begin, points.decide, points.add_feedback, points.correct, points.bounds)
 
 
 def supports_retraction(policy: Policy) -> bool:

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from belated.kernel.rng import to_unit as to_unit
     from belated.kernel.rng import word as word
     from belated.policies._base import interface as interface
-    from belated.policies._base.confidence import ConfidencePolicy as ConfidencePolicy
-    from belated.policies._base.confidence import confidence_level as confidence_level
-    from belated.policies._base.confidence import observed_mean as observed_mean
     from belated.policies._base.defaults import default_policies as default_policies
     from belated.policies._base.defaults import default_policy as default_policy
     from belated.policies._base.elimination import EliminationPolicy as EliminationPolicy
     from belated.policies._base.index import IndexPolicy as IndexPolicy
     from belated.policies._base.interface import radius as radius
     from belated.policies._base.policy import POLICIES as POLICIES
+    from belated.policies._base.policy import ConfidencePolicy as ConfidencePolicy
     from belated.policies._base.policy import Policy as Policy
+    from belated.policies._base.policy import confidence_level as confidence_level
     from belated.policies._base.policy import label_with as label_with
+    from belated.policies._base.policy import observed_mean as observed_mean
     from belated.policies._base.policy import policy as policy
     from belated.policies._base.prefix import PrefixPolicy as PrefixPolicy
     from belated.policies._base.state import Arm as Arm

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from belated.policies._base.confidence import ConfidencePolicy
-from belated.policies._base.elimination import EliminationPolicy
-from belated.policies._base.interface import radius
-from belated.policies._base.policy import policy
-from belated.policies._base.state import Arm
+from belated.policies import Arm, ConfidencePolicy, EliminationPolicy, policy, radius
 from belated.problem import Problem
-from belated.theory.bound import Bound
-from belated.theory.upper import optimistic_pessimistic
+from belated.theory import Bound, optimistic_pessimistic
 
 
 @policy

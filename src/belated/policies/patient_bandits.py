@@ -5,11 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from belated.kernel.math import exp, log
-from belated.policies._base.index import IndexPolicy
-from belated.policies._base.interface import radius
-from belated.policies._base.policy import policy
-from belated.policies._base.state import Arm
+from belated.policies import Arm, IndexPolicy, exp, log, policy, radius
 from belated.validation import Positive, PositiveProbability
 
 

@@ -7,16 +7,16 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from belated.kernel.jit import inline
-from belated.policies._base import age_histogram
-from belated.policies._base.confidence import ConfidencePolicy, confidence_level
-from belated.policies._base.index import LEADER, IndexPolicy, clear_score, rescore
-from belated.policies._base.kl_bernoulli import kl_upper
-from belated.policies._base.policy import policy
-from belated.policies._base.state import Arm, State, view
+from belated.kernel.jit import outlined
+from belated.policies import Arm, ConfidencePolicy, IndexPolicy, State, confidence_level, exp, inline, log, policy, view
+from belated.policies._base.index import LEADER, clear_score, rescore
 from belated.validation import Domain
 
-LONGEST_DELAY, SHARE, CHECK_AT, YOUNG = (age_histogram.SIZE + offset for offset in range(4))
+LEVELS = 31
+UPDATED, AGES = 0, 1
+"""Columns of an arm's memory: the round of the last update of its age histogram; the first of the histogram's counts,
+two for each level."""
+LONGEST_DELAY, SHARE, CHECK_AT, YOUNG, MEMORY = range(AGES + 2 * LEVELS, AGES + 2 * LEVELS + 5)
 """Columns of an arm's memory, after the age histogram: 1 + the longest delay of its feedback; the share of its older
 pulls that have feedback; the round in which its index is due again; the number of its young pending pulls."""
 NEXT_CHECK, ARMS_WITH_FEEDBACK, SUM_OF_SHARES, FEEDBACK_COUNT, FEEDBACK_TOTAL = range(5)
@@ -29,6 +29,97 @@ MAX_LOSS_FACTOR = 4.0
 """Lost feedback makes that of an arm count at most this many times."""
 HALF_TRUST = 300.0
 """After this many old pulls without feedback, a silent arm's mean is halved."""
+NEWTON_STEPS, SMALL_STEP = 3, 1e-5
+"""Steps of Newton's method, which leave an error below 1e-6; a step smaller than SMALL_STEP is the last."""
+CLOSE = 1e-7
+"""Closer to the mean than this, rounding misleads the method, and its starting point is as close."""
+
+
+@outlined
+def kl_upper(mean: Any, budget: Any) -> Any:
+    """The KL upper confidence bound of a Bernoulli mean: the largest q with kl(mean, q) <= budget.
+
+    kl is convex and decreasing in u = ln(1 - q), so that Newton's method converges from below. It starts at the largest
+    solution of simpler bounds: kl(p, q) >= (q - p)^2 / 2v for v = 1/4, q and 1 - p, and
+    kl(p, q) >= p ln p + (1 - p) ln((1 - p) / (1 - q))."""
+    rest = 1.0 - mean
+    if rest <= 0.0:
+        return 1.0
+    entropy = rest * log(rest) + (mean * log(mean) if mean > 0.0 else 0.0)
+    beyond = mean + min(math.sqrt(2.0 * budget * min(0.25, rest)), budget + math.sqrt(budget * (budget + 2.0 * mean)))
+    u = (entropy - budget) / rest
+    if beyond < 1.0:
+        u = max(u, log(1.0 - beyond))
+    for _ in range(NEWTON_STEPS):
+        left = exp(u)
+        high = 1.0 - left
+        if high - mean < CLOSE:
+            break
+        step = (entropy - mean * log(high) - rest * u - budget) / (rest - mean * left / high)
+        u += step
+        if step < SMALL_STEP:
+            break
+    return 1.0 - exp(u)
+
+
+# ---- the age histogram ----
+# It counts an arm's pending pulls in bins that grow with age. A pull of round s is counted at level j in the block
+# s >> j of 2^j rounds, where j is the smallest level at which that is the present block or the one before; as rounds
+# pass, counts move up a level. So a block is about as long as its pulls are old, and its number follows from s and the
+# round of the last update.
+
+
+@inline
+def column_of(pulled_at: Any, updated: Any) -> Any:
+    """The column that counts a pull in a histogram of round ``updated``."""
+    level = 0
+    while level < LEVELS - 1 and (pulled_at >> level) < (updated >> level) - 1:
+        level += 1
+    return AGES + 2 * level + ((pulled_at >> level) & 1)
+
+
+@inline
+def advance_ages(state: State, arm: Any, now: Any) -> None:
+    """Bring the histogram of an arm to round ``now``."""
+    before = int(state.memory[arm, UPDATED])
+    if before == now:
+        return
+    for level in range(LEVELS - 1):
+        last, present = before >> level, now >> level
+        if last == present:
+            break
+        for block in (last - 1, last):
+            if block < present - 1 and block >= 0:
+                column = AGES + 2 * level + (block & 1)
+                count = state.memory[arm, column]
+                state.memory[arm, column] = 0.0
+                state.memory[arm, AGES + 2 * (level + 1) + ((block >> 1) & 1)] += count
+    state.memory[arm, UPDATED] = now
+
+
+@inline
+def count_pulls(state: State, arm: Any, pulled_at: Any, pulls: Any) -> None:
+    """Add ``pulls`` pending pulls of round ``pulled_at``, to a histogram that was advanced."""
+    state.memory[arm, column_of(pulled_at, int(state.memory[arm, UPDATED]))] += pulls
+
+
+@inline
+def younger_pulls(arm: Arm, rounds: Any) -> Any:
+    """The number of pending pulls in blocks that began less than ``rounds`` rounds ago."""
+    updated = int(arm.memory[arm.number, UPDATED])
+    pulls = 0.0
+    for level in range(LEVELS):
+        present = updated >> level
+        if updated - ((present - 1) << level) < rounds:
+            pulls += arm.memory[arm.number, AGES + 2 * level] + arm.memory[arm.number, AGES + 2 * level + 1]
+            continue
+        if updated - (present << level) < rounds:
+            pulls += arm.memory[arm.number, AGES + 2 * level + (present & 1)]
+        break
+    return pulls
+
+
+# ---- the index, and when it is due ----
 
 
 @inline
@@ -43,14 +134,14 @@ def young_pulls(policy: Any, arm: Arm) -> Any:
     """The pending pulls whose feedback may still come: all of a silent arm."""
     if arm.observed < 1.0:
         return arm.pulls
-    return age_histogram.younger(arm, window(policy, arm.memory, arm.number))
+    return younger_pulls(arm, window(policy, arm.memory, arm.number))
 
 
 @inline
 def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
     """Compute the index of an arm, and the round in which it is due again."""
     shared = state.arms
-    age_histogram.advance(state, arm, now)
+    advance_ages(state, arm, now)
     arm_view = view(state, arm, now)
     young = young_pulls(policy, arm_view)
     state.memory[arm, YOUNG] = young
@@ -112,7 +203,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     label = "Pending-UCB"
     formula = "argmax q: x kl((S + 1/2)/(n + 1), q) <= 4c, x = n + young pending"
     introduced_here = True
-    memory = age_histogram.SIZE + 4
+    memory = MEMORY
 
     patience: Annotated[float | None, Domain(0, open_low=True, optional=True)] = None
 
@@ -128,8 +219,8 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
 
     @staticmethod
     def on_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
-        age_histogram.advance(state, arm, now)
-        age_histogram.add(state, arm, now, 1.0)
+        advance_ages(state, arm, now)
+        count_pulls(state, arm, now, 1.0)
         if rank == 0:
             state.memory[arm, SHARE] = 1.0
             state.memory[state.arms, SUM_OF_SHARES] += 1.0
@@ -137,8 +228,8 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     @staticmethod
     def on_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
         shared = state.arms
-        age_histogram.advance(state, arm, now)
-        age_histogram.add(state, arm, pulled_at, -1.0)
+        advance_ages(state, arm, now)
+        count_pulls(state, arm, pulled_at, -1.0)
         state.memory[shared, FEEDBACK_COUNT] += 1.0
         state.memory[shared, FEEDBACK_TOTAL] += reward
         late = float(now - pulled_at)  # 1 + its delay
@@ -153,7 +244,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
         state.memory[shared, FEEDBACK_COUNT] += observed
         state.memory[shared, FEEDBACK_TOTAL] += total
         if pulls < 0.0 and observed == 0.0:
-            age_histogram.add(state, arm, pulled_at, -1.0)
+            count_pulls(state, arm, pulled_at, -1.0)
         if observed < 0.0 and state.observed[arm] == 1.0:
             state.memory[shared, ARMS_WITH_FEEDBACK] -= 1.0
             state.memory[shared, SUM_OF_SHARES] += 1.0 - state.memory[arm, SHARE]
@@ -169,7 +260,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
         x = n + arm.memory[arm.number, YOUNG]
         if n < 1.0:
             rounds = window(policy, arm.memory, shared)
-            old = arm.pulls - age_histogram.younger(arm, rounds) if rounds > 0.0 else 0.0
+            old = arm.pulls - younger_pulls(arm, rounds) if rounds > 0.0 else 0.0
             if old > 0.0:
                 average = (arm.memory[shared, FEEDBACK_TOTAL] + 0.5) / (arm.memory[shared, FEEDBACK_COUNT] + 1.0)
                 mean = min(average, 0.5) * HALF_TRUST / (HALF_TRUST + old)

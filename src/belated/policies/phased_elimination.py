@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from belated.kernel.math import power_of_two
-from belated.policies._base.confidence import ConfidencePolicy, confidence_level
-from belated.policies._base.elimination import EliminationPolicy
-from belated.policies._base.policy import policy
-from belated.policies._base.state import Arm
+from belated.policies import Arm, ConfidencePolicy, EliminationPolicy, confidence_level, policy
 from belated.problem import Problem
-from belated.theory.bound import Bound
-from belated.theory.upper import phased_elimination
+from belated.theory import Bound, phased_elimination
 
 
 @policy

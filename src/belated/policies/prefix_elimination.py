@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from belated.policies._base.elimination import EliminationPolicy
-from belated.policies._base.policy import policy
-from belated.policies._base.prefix import PrefixPolicy
+from belated.policies import EliminationPolicy, PrefixPolicy, policy
 from belated.problem import Problem
-from belated.theory.bound import Bound
-from belated.theory.prefix import prefix_elimination
+from belated.theory import Bound, prefix_elimination
 
 
 @policy

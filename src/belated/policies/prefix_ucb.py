@@ -8,11 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from belated.errors import InvalidParameter
-from belated.kernel.jit import inline
-from belated.policies._base import interface
-from belated.policies._base.index import IndexPolicy
-from belated.policies._base.interface import radius
-from belated.policies._base.policy import label_with, policy
+from belated.policies import Arm, IndexPolicy, PrefixPolicy, inline, interface, label_with, policy, radius
 from belated.policies._base.prefix import (
     LEAST_DOUBT,
     MISSING,
@@ -22,15 +18,12 @@ from belated.policies._base.prefix import (
     TRUSTED_MEAN,
     TRUSTED_PULLS,
     WIDE_UPPER,
-    PrefixPolicy,
     current_column,
     prefix_radius,
     validate,
 )
-from belated.policies._base.state import Arm
 from belated.problem import Problem
-from belated.theory.bound import Bound
-from belated.theory.prefix import prefix_ucb
+from belated.theory import Bound, prefix_ucb
 
 WIDER = math.sqrt(2.0)
 """With ``spread``, the radius inside U is wider by this factor: 2c in place of c."""

@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from belated.kernel.jit import inline
 from belated.kernel.math import normal_quantile
-from belated.kernel.rng import word
 from belated.kernel.samplers import beta_draw, beta_draw_straight
-from belated.policies._base.policy import Policy, policy
-from belated.policies._base.state import Arm, Shape, State
+from belated.policies import Arm, Policy, State, inline, policy, word
+from belated.policies._base.state import Shape
 from belated.validation import ShapeNumber
 
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from belated.policies._base import interface
-from belated.policies._base.confidence import ConfidencePolicy
-from belated.policies._base.index import IndexPolicy
-from belated.policies._base.interface import radius
-from belated.policies._base.policy import policy
-from belated.policies._base.state import Arm
+from belated.policies import Arm, ConfidencePolicy, IndexPolicy, interface, policy, radius
 from belated.problem import Problem
-from belated.theory.bound import Bound
-from belated.theory.earlier import joulani
+from belated.theory import Bound, joulani
 
 
 @policy

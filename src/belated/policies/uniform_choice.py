@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.kernel.rng import to_unit, word
-from belated.policies._base.confidence import ConfidencePolicy
-from belated.policies._base.policy import policy
-from belated.policies._base.state import State
+from belated.policies import ConfidencePolicy, State, policy, to_unit, word
 
 
 @policy

@@ -65,8 +65,8 @@ def decide(policy: Any, state: State, now: Any) -> Any:
     return _decide(policy, state, now)
 
 
-def answer(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> None:
-    """Take in the reward of an earlier pull."""
+def add_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> None:
+    """Add the feedback of an earlier pull."""
     interface.record_feedback(policy, state, np.uint32(arm), reward, rank, pulled_at, now)
 
 
@@ -84,22 +84,22 @@ def correct(
     interface.after_correction(policy, state, place, now)
 
 
-def replay(policy: Any, state: State, arms: Any, ranks: Any, answers: Any, before: Any, rewards: Any) -> Any:
+def replay(policy: Any, state: State, arms: Any, ranks: Any, feedback: Any, before: Any, rewards: Any) -> Any:
     """Replay the decisions and feedback of a bandit; feedback i arrived after ``before[i]`` decisions.
 
     Fill in ``ranks``. Return the first decision whose arm differs from ``arms``, or -1.
     """
     number = 0
-    for place in range(answers.shape[0] + 1):
-        until = before[place] if place < answers.shape[0] else arms.shape[0]
+    for place in range(feedback.shape[0] + 1):
+        until = before[place] if place < feedback.shape[0] else arms.shape[0]
         while number < until:
             arm, rank = _decide(policy, state, number + 1)
             if arm != arms[number]:
                 return number
             ranks[number] = rank
             number += 1
-        if place < answers.shape[0]:
-            id = answers[place]
+        if place < feedback.shape[0]:
+            id = feedback[place]
             interface.record_feedback(policy, state, np.uint32(arms[id]), rewards[place], ranks[id], id + 1, number + 1)
     return -1
 

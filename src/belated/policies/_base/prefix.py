@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from belated.kernel.jit import inline
-from belated.policies._base.confidence import ConfidencePolicy
 from belated.policies._base.interface import radius
+from belated.policies._base.policy import ConfidencePolicy
 from belated.policies._base.state import Arm, State
 from belated.theory.prefix import CELL_ENDS, CELLS
 

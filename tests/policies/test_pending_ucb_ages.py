@@ -1,4 +1,4 @@
-"""Counters of pending pulls by age against lists of the pulls; the coin's bound against a search for it."""
+"""Pending-UCB's age histogram against lists of the pending pulls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import strategies
 from belated.kernel.jit import outlined
-from belated.policies._base import age_histogram
+from belated.policies.pending_ucb import AGES, LONGEST_DELAY, advance_ages, count_pulls, younger_pulls
 
 ARM = 1
 """Of three: nothing may be written beside it."""
@@ -33,24 +33,24 @@ class Row(NamedTuple):
 
 @outlined
 def bring(rows: Any, arm: Any, now: Any) -> None:
-    age_histogram.advance(rows, arm, now)
+    advance_ages(rows, arm, now)
 
 
 @outlined
 def add(rows: Any, arm: Any, pulled_at: Any, pulls: Any) -> None:
-    age_histogram.add(rows, arm, pulled_at, pulls)
+    count_pulls(rows, arm, pulled_at, pulls)
 
 
 @outlined
 def young(row: Any, rounds: Any) -> Any:
-    return age_histogram.younger(row, rounds)
+    return younger_pulls(row, rounds)
 
 
 class Pending:
     """The counters of one arm, and the rounds of its pending pulls in a list."""
 
     def __init__(self) -> None:
-        self.rows = Rows(np.zeros((3, age_histogram.SIZE + 2)))
+        self.rows = Rows(np.zeros((3, LONGEST_DELAY + 2)))
         self.out: list[int] = []
         self.now = 0
 
@@ -63,7 +63,7 @@ class Pending:
         self.out.append(self.now)
 
     def end(self, place: int) -> None:
-        """An answer, or a pull taken back."""
+        """Feedback, or a retracted pull."""
         add(self.rows, np.uint32(ARM), self.out.pop(place % len(self.out)), -1.0)
 
     def starts(self) -> list[int]:
@@ -83,11 +83,11 @@ class Pending:
         )
 
     def check_all(self) -> None:
-        counters = self.rows.memory[ARM, age_histogram.COUNTS : age_histogram.SIZE]
+        counters = self.rows.memory[ARM, AGES:LONGEST_DELAY]
         assert (counters >= 0.0).all()
         assert counters.sum() == len(self.out)
         beside = self.rows.memory.copy()
-        beside[ARM, : age_histogram.SIZE] = 0.0
+        beside[ARM, :LONGEST_DELAY] = 0.0
         assert not beside.any(), "nothing is written beside the arm's own counters"
         for rounds in (0.5, 1.0, 2.0, 3.0, 4.0, 7.0, 30.5, 100.0, 1e4, 1e18):
             self.check(rounds)
@@ -112,7 +112,7 @@ def test_counters_are_the_lists(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("step", [1, 2, 3, 64])
 def test_an_arm_that_is_pulled_again_and_again(step: int) -> None:
-    """Every block boundary of a thousand rounds, and answers in an order of their own."""
+    """Every block boundary of a thousand rounds, and feedback in an order of its own."""
     pending = Pending()
     for number in range(1, 1000 // step):
         pending.pass_to(number * step)
