@@ -67,6 +67,13 @@ def test_a_plugin_is_a_file_a_test_and_one_export_line(package: str, name: str) 
     assert len(BLOCKS) == 6
 
 
+def test_the_policy_is_the_one_of_the_howto() -> None:
+    howto = blocks_of(ROOT / "docs/howto/add-a-policy.md")
+    assert [block.text for block in howto if block.title == "eager_ucb.py"] == [
+        block.text for block in BLOCKS if block.title == "src/belated/policies/eager_ucb.py"
+    ]
+
+
 @pytest.mark.slow
 def test_the_policy_keeps_the_contract(project: Path) -> None:
     """Only this policy is compiled."""

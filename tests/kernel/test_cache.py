@@ -27,7 +27,8 @@ import importlib, json, sys
 from pathlib import Path
 
 def keys():
-    for name in [name for name in sys.modules if name.split(".")[0] in ("belated", "mine", "helper", "settings")]:
+    loaded = ("belated", "mine", "helper", "moved", "settings")
+    for name in [name for name in sys.modules if name.split(".")[0] in loaded]:
         del sys.modules[name]
     importlib.invalidate_caches()
     import belated.policies
@@ -169,7 +170,8 @@ SETTINGS = "SIGN = 1.0\nSCALE = 3.0\nUNUSED = {'a': 1}\n"
 
 def write_own(folder: Path) -> None:
     (folder / "mine.py").write_text(OWN_POLICY)
-    (folder / "helper.py").write_text(HELPER.format(formula="total / max(observed, 1.0)"))
+    for helper in ("helper.py", "moved.py"):
+        (folder / helper).write_text(HELPER.format(formula="total / max(observed, 1.0)"))
     (folder / "settings.py").write_text(SETTINGS)
 
 
@@ -188,6 +190,7 @@ def test_an_edit_of_an_own_policy_and_of_what_it_calls_is_seen(tmp_path: Path) -
         ("mine.py", "TABLE[0]", "TABLE[1]"),
         ("mine.py", "[1.0, 2.0]", "[1.0, 3.0]"),
         ("mine.py", '    label = "Mine"', '    label = "Mine"\n    reads_pulls = False'),
+        ("mine.py", "from helper import", "from moved import"),
         ("helper.py", "total / max", "-total / max"),
         ("helper.py", "@inline\n", "from belated.kernel.jit import outlined\n@outlined\n"),
         ("settings.py", "SIGN = 1.0", "SIGN = -1.0"),

@@ -119,7 +119,7 @@ class _Walk:
                 body = _python_of(function)
                 options = sorted(getattr(function, "targetoptions", {}).items())
                 seen = [(name, self._text(name, value)) for name, value in _names_in(body)]
-                yield f"{code_digest(body.__code__)} {options} {seen}"
+                yield f"{body.__module__} {code_digest(body.__code__)} {options} {seen}"  # loading imports the module
 
     def _text(self, name: str, value: Any, *, is_body: bool = False) -> str:
         """Text by which a value is recognised; a function is queued, and stands as its number."""
