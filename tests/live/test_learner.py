@@ -18,7 +18,7 @@ from belated.policies import UCB, IndexPolicy, PendingUCB, Policy, PrefixPolicy,
 from belated.policies._base.entry_points import entry_for
 from belated.policies._base.interface import index as index_of
 from belated.policies.pending_ucb import AGES, LONGEST_DELAY
-from belated.theory.prefix import CELLS
+from belated.theory.upper import CELLS
 from support.policies import every_variant
 
 EVERY = every_variant()

@@ -130,16 +130,29 @@ def zero_bound(name: str, source: str) -> Bound:
     return Bound(name, source, 0.0, {"learning": 0.0, "waiting": 0.0}, statement=f"R = 0: {EQUAL}")
 
 
+def sum_of_terms(
+    name: str,
+    source: str,
+    terms: dict[str, float],
+    formula: str,
+    details: str = "",
+    levels: tuple[tuple[float, ...], tuple[float, ...]] = ((), ()),
+    order: bool = False,
+) -> Bound:
+    """The bound with these terms, and quantiles and delays ``levels``. Its statement is the formula, the terms with
+    their sum, and the details."""
+    value = sum(terms.values())
+    numbers = " + ".join(quantity(term) for term in terms.values())
+    return Bound(name, source, value, terms, *levels, f"{formula}{numbers} = {quantity(value)}{details}", order)
+
+
 def in_arm_order(
-    arms: int, chosen: list[int], quantiles: Array, delays: Array, best: dict[int, tuple[float, float]]
+    arms: int, chosen: list[int], quantiles: Array, delays: Array, best: Mapping[int, tuple[float, float]] | None = None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Quantiles and delays of the arms ``chosen``, and those of ``best`` arms, in arm order; NaN for the others."""
-    levels, rounds = [math.nan] * arms, [math.nan] * arms
-    for arm, level, delay in zip(chosen, quantiles.tolist(), delays.tolist(), strict=True):
-        levels[arm], rounds[arm] = level, delay
-    for arm, (level, delay) in best.items():
-        levels[arm], rounds[arm] = level, delay
-    return tuple(levels), tuple(rounds)
+    known = dict(zip(chosen, zip(quantiles.tolist(), delays.tolist(), strict=True), strict=True)) | dict(best or {})
+    levels, rounds = zip(*(known.get(arm, (math.nan, math.nan)) for arm in range(arms)), strict=True)
+    return levels, rounds
 
 
 def bound_of(policy: Any, problem: Problem, horizon: int) -> Bound | None:

@@ -14,15 +14,16 @@ import numpy as np
 from belated.delays import Fixed, PacketLoss, Pareto
 from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
-from belated.formatting import quantity
 from belated.problem import Problem
-from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem
+from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, sum_of_terms
 from belated.theory.minimise import common_cdf, minimise_delay, sum_of_ratios
 from belated.validation import Domain
 
 _CHECKED = 1_000_000
 """Up to this round a condition on a distribution function is checked in every round."""
 _ALPHA = Domain(0, math.inf, open_low=True)
+SETTINGS = ("general, reward-independent", "fixed delay", "Pareto delay", "packet loss")
+"""The settings of Table 1 without reward-dependent delays."""
 
 
 def without_delays(problem: Problem, horizon: int) -> float:
@@ -53,14 +54,12 @@ def joulani(problem: Problem, horizon: int) -> Bound:
     learning = without_delays(problem, horizon)
     laws = Counter(problem.delay_law(arm) for arm in range(problem.arms))
     delays = math.fsum(count * law.expected for law, count in laws.items())
-    return Bound(
+    return sum_of_terms(
         "UCB",
         "Joulani, György, Szepesvári (2013)",
-        learning + delays,
         {"learning": learning, "expected delays": delays},
+        "R = O(R_MAB + sum of E[D_i]) = ",
         order=True,
-        statement=f"R = O(R_MAB + sum of E[D_i]) = {quantity(learning)} + {quantity(delays)} = "
-        f"{quantity(learning + delays)}",
     )
 
 
@@ -82,16 +81,12 @@ def dudik(problem: Problem, horizon: int) -> Bound:
         )
     learning = math.sqrt(check_horizon(horizon) * problem.arms)
     waiting = math.sqrt(problem.arms) * delay
-    return Bound(
+    return sum_of_terms(
         "Dudik et al.",
         "Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin, Zhang (2011)",
-        learning + waiting,
         {"learning": learning, "waiting": waiting},
+        "R = O(sqrt(T K) + sqrt(K) d) = ",
         order=True,
-        statement=(
-            f"R = O(sqrt(T K) + sqrt(K) d) = {quantity(learning)} + {quantity(waiting)} = "
-            f"{quantity(learning + waiting)}"
-        ),
     )
 
 
@@ -127,16 +122,12 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
     learning = without_delays(problem, horizon)
     with np.errstate(over="ignore"):
         waiting = float(((8.0 / gaps) ** ((1.0 - exponent) / exponent)).sum())
-    return Bound(
+    return sum_of_terms(
         "Manegueu et al.",
         "Gael, Vernade, Carpentier, Valko (2020)",
-        learning + waiting,
         {"learning": learning, "waiting": waiting},
+        "R = O(R_MAB + sum of (8/gap_i)^((1 - alpha)/alpha)) = ",
         order=True,
-        statement=(
-            f"R = O(R_MAB + sum of (8/gap_i)^((1 - alpha)/alpha)) = {quantity(learning)} + {quantity(waiting)} = "
-            f"{quantity(learning + waiting)}"
-        ),
     )
 
 
@@ -163,12 +154,14 @@ def table(problem: Problem, horizon: int) -> list[TableRow]:
     check_problem(problem)
     horizon = check_horizon(horizon)
     mab = without_delays(problem, horizon)
-    independent = not problem.reward_dependent
-    rows = [TableRow("general, reward-independent", None, None), TableRow("fixed delay", None, None)]
-    rows += [TableRow("Pareto delay", None, None), TableRow("packet loss", None, None)]
-    if independent:
-        rows[0] = TableRow(
-            rows[0].setting,
+    rows = {setting: TableRow(setting, None, None) for setting in SETTINGS}
+
+    def fill(setting: str, previous: dict[str, float], paper: dict[str, float]) -> None:
+        rows[setting] = TableRow(setting, previous, paper)
+
+    if not problem.reward_dependent:
+        fill(
+            "general, reward-independent",
             {"R_MAB + K E[D]": joulani(problem, horizon).value},
             {"min over q of R_MAB/q + d(q)": _best_quantile(problem, mab)},
         )
@@ -178,37 +171,28 @@ def table(problem: Problem, horizon: int) -> list[TableRow]:
                 "R_MAB + K d": mab + problem.arms * delay,
                 "sqrt(TK) + sqrt(K) d": dudik(problem, horizon).value,
             }
-            rows[1] = TableRow(rows[1].setting, previous, {"R_MAB + d": mab + delay})
-        alphas = [law.alpha if isinstance(law, Pareto) and law.scale == 1.0 else None for law in problem.delays]
-        exponents = [alpha for alpha in alphas if alpha is not None]
-        if len(exponents) == problem.arms:
-            smallest = min(exponents)
-            previous = {"R_MAB + sum of (8/gap)^((1-alpha)/alpha)": manegueu(problem, horizon, smallest).value}
-            rows[2] = TableRow(
-                rows[2].setting,
-                previous,
-                {
-                    "R_MAB + 2^(1/alpha)": mab + float(np.exp2(min(1.0 / smallest, 1023.0)))
-                    if smallest > 1 / 1023
-                    else math.inf
-                },
+            fill("fixed delay", previous, {"R_MAB + d": mab + delay})
+        alphas = [law.alpha for law in problem.delays if isinstance(law, Pareto) and law.scale == 1.0]
+        if len(alphas) == problem.arms:
+            alpha = min(alphas)
+            median = float(np.exp2(min(1.0 / alpha, 1023.0))) if alpha > 1 / 1023 else math.inf
+            fill(
+                "Pareto delay",
+                {"R_MAB + sum of (8/gap)^((1-alpha)/alpha)": manegueu(problem, horizon, alpha).value},
+                {"R_MAB + 2^(1/alpha)": mab + median},
             )
         rates = [law.observed for law in problem.delays if isinstance(law, PacketLoss)]
         if len(rates) == problem.arms:
             p = min(rates)
-            rows[3] = TableRow(
-                rows[3].setting,
-                {"(1 - p) T": (1.0 - p) * horizon},
-                {"R_MAB / p": mab / p if p > 0.0 else math.inf},
-            )
+            fill("packet loss", {"(1 - p) T": (1.0 - p) * horizon}, {"R_MAB / p": mab / p if p > 0.0 else math.inf})
     gaps = problem.gaps[problem.gaps > ROUNDED_GAP]
     longest = 0.0
     if gaps.size:
         level = max(1.0 - float(gaps.min()) - 1e-12, 0.0)  # a share that reaches it up to rounding reaches it
         worse, best = _laws(problem)
         longest = max(*(law.quantile(level) for law in worse), min(law.quantile(level) for law in best))
-    rows.append(TableRow("general, reward-dependent", None, {"R_MAB + d(1 - gap_min)": mab + longest}))
-    return rows
+    dependent = TableRow("general, reward-dependent", None, {"R_MAB + d(1 - gap_min)": mab + longest})
+    return [*rows.values(), dependent]
 
 
 def _best_quantile(problem: Problem, mab: float) -> float:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from belated.delays import ByReward, Fixed, Mixture, Never
 from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
-from belated.formatting import quantity
 from belated.problem import Family, Problem
 from belated.rewards import Bernoulli, Categorical, Constant
 from belated.rewards._base import RewardLaw
-from belated.theory.bound import ANYONE, Bound, check_horizon
+from belated.theory.bound import ANYONE, Bound, check_horizon, sum_of_terms
 from belated.validation import Domain
 
 _ARMS = Domain(2, 10**7, whole=True)
@@ -120,14 +120,11 @@ def lower_bound_independent(
     if float((1.0 / positive).sum()) >= 32.0:
         holding += [forms["finite"]] + ([forms["asymptotic"]] if log_t >= enough else [])
     largest = max(holding, key=lambda bound: bound.value)
-    return Bound(
-        ANYONE,
-        largest.source,
-        largest.value,
-        largest.terms,
-        (share,),
-        (wait,),
-        f"{largest.statement}; the asymptotic form holds from T = e^{enough:.3g} on",
+    return replace(
+        largest,
+        quantiles=(share,),
+        delays=(wait,),
+        statement=f"{largest.statement}; the asymptotic form holds from T = e^{enough:.3g} on",
         forms=forms,
     )
 
@@ -204,8 +201,7 @@ def lower_bound_dependent(
     learning = max(((1.0 - exponent) * math.log(rounds) - math.log(8.0 * c / size)) / (32.0 * size), 0.0)
     both = _lower("Theorem 6, second part", learning / 2.0, waiting / 2.0, "half the sum of the two parts")
     forms = {"waiting": first, "both": both}
-    largest = max(forms.values(), key=lambda bound: bound.value)
-    return Bound(largest.name, largest.source, largest.value, largest.terms, statement=largest.statement, forms=forms)
+    return replace(max(forms.values(), key=lambda bound: bound.value), forms=forms)
 
 
 def dependent_hard_pair(gap: float, delay: int) -> tuple[Problem, Problem]:
@@ -255,10 +251,4 @@ def _gaps(gaps: Sequence[float], where: str) -> np.ndarray[tuple[int], np.dtype[
 
 
 def _lower(source: str, learning: float, waiting: float, when: str) -> Bound:
-    return Bound(
-        ANYONE,
-        source,
-        learning + waiting,
-        {"learning": learning, "waiting": waiting},
-        statement=f"R >= {quantity(learning)} + {quantity(waiting)} = {quantity(learning + waiting)} ({when})",
-    )
+    return sum_of_terms(ANYONE, source, {"learning": learning, "waiting": waiting}, "R >= ", f" ({when})")

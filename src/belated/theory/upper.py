@@ -1,9 +1,9 @@
-"""The paper's upper bounds on the regret: Theorems 2, 3 and 5, and the order of Optimistic-UCB."""
+"""Upper bounds on the regret: the paper's Theorems 2, 3 and 5, the order of Optimistic-UCB, and the bounds of the
+policies with prefix brackets, whose proofs are in the documentation, theory/prefix."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from belated.formatting import quantity
 from belated.problem import Problem
 from belated.theory.bound import (
+    Array,
     Bound,
     check_horizon,
     check_independent,
@@ -18,6 +19,7 @@ from belated.theory.bound import (
     in_arm_order,
     quantile,
     split_arms,
+    sum_of_terms,
     zero_bound,
 )
 from belated.theory.minimise import (
@@ -30,6 +32,8 @@ from belated.theory.minimise import (
     sum_by_group,
     sum_of_ratios,
 )
+
+# ---- the paper's bounds ----
 
 
 def successive_elimination(problem: Problem, horizon: int) -> Bound:
@@ -61,8 +65,8 @@ def successive_elimination(problem: Problem, horizon: int) -> Bound:
         return zero_bound("SE", "Theorem 2")
     stars = list({problem.delay_law(star): star for star in reversed(best)}.values())  # one for each law
     forms = {
-        "per arm": min((_per_arm(problem, suboptimal, star, log_t) for star in stars), key=lambda bound: bound.value),
-        "single": min((_single(problem, suboptimal, star, log_t) for star in stars), key=lambda bound: bound.value),
+        name: min((form(problem, suboptimal, star, log_t) for star in stars), key=lambda bound: bound.value)
+        for name, form in {"per arm": _per_arm, "single": _single}.items()
     }
     return replace(min(forms.values(), key=lambda bound: bound.value), forms=forms)
 
@@ -71,7 +75,6 @@ def _per_arm(problem: Problem, suboptimal: list[int], star: int, log_t: float) -
     gaps = problem.gaps[suboptimal]
     weights = 40.0 * log_t / gaps
     laws = [problem.delay_law(arm) for arm in suboptimal]
-    cdfs = DelayCdfs(laws)
     law = problem.delay_law(star)
     log_k = math.log(problem.arms)
     first, group = group_arms(laws, gaps)
@@ -85,23 +88,20 @@ def _per_arm(problem: Problem, suboptimal: list[int], star: int, log_t: float) -
     )
     source = "Theorem 2, a quantile for each arm"
     if minimum is None:
-        return _unbounded("SE", source, ("learning",))
+        return _unbounded("SE", source)
     d_star, d = minimum[0], minimum[1][group]
     q_star = float(law.cdf(d_star))
-    q = cdfs(d)
-    learning = float((weights * (1.0 / q + 1.0 / q_star)).sum())
-    waiting = log_k * float(((d + d_star) * gaps).max())
-    return Bound(
+    q = DelayCdfs(laws)(d)
+    return sum_of_terms(
         "SE",
         source,
-        learning + waiting,
-        {"learning": learning, "waiting": waiting},
-        *in_arm_order(problem.arms, suboptimal, q, d, {star: (q_star, d_star)}),
-        statement=(
-            f"R <= sum of 40 ln T / gap (1/q_i + 1/q_best) + ln K max (d_i(q_i) + d_best(q_best)) gap = "
-            f"{quantity(learning)} + {quantity(waiting)} = {quantity(learning + waiting)}, with q_best = {q_star:.4g} "
-            f"(d = {d_star:,.0f}) and q_i from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
-        ),
+        {
+            "learning": float((weights * (1.0 / q + 1.0 / q_star)).sum()),
+            "waiting": log_k * float(((d + d_star) * gaps).max()),
+        },
+        "R <= sum of 40 ln T / gap (1/q_i + 1/q_best) + ln K max (d_i(q_i) + d_best(q_best)) gap = ",
+        f", with q_best = {q_star:.4g} (d = {d_star:,.0f}) and q_i {_range(q, d)}",
+        in_arm_order(problem.arms, suboptimal, q, d, {star: (q_star, d_star)}),
     )
 
 
@@ -111,18 +111,15 @@ def _single(problem: Problem, suboptimal: list[int], star: int, log_t: float) ->
     d = minimise_delay(lambda d: sum_of_ratios(np.array([weight]), common(d)[:, None]), 4.0)
     source = "Theorem 2, one quantile for all"
     if math.isinf(d):
-        return _unbounded("SE", source, ("learning",))
+        return _unbounded("SE", source)
     q = float(common(np.array([d]))[0])
-    learning, waiting = weight / q, 4.0 * d
-    return Bound(
+    return sum_of_terms(
         "SE",
         source,
-        learning + waiting,
-        {"learning": learning, "waiting": waiting},
-        (q,),
-        (d,),
-        f"R <= sum of 325 ln T / (q gap) + 4 max d_i(q) = {quantity(learning)} + {quantity(waiting)} = "
-        f"{quantity(learning + waiting)}, with q = {q:.4g} (d = {d:,.0f})",
+        {"learning": weight / q, "waiting": 4.0 * d},
+        "R <= sum of 325 ln T / (q gap) + 4 max d_i(q) = ",
+        f", with q = {q:.4g} (d = {d:,.0f})",
+        ((q,), (d,)),
     )
 
 
@@ -158,27 +155,33 @@ def _phased(problem: Problem, suboptimal: list[int], log_t: float, slope: float,
     gaps = problem.gaps[suboptimal]
     weights = 290.0 * log_t / gaps
     laws = [problem.delay_law(arm) for arm in suboptimal]
-    cdfs = DelayCdfs(laws)
     first, group = group_arms(laws, gaps)
     minimum = minimise_largest(
         DelayCdfs([laws[arm] for arm in first]), sum_by_group(group, weights), gaps[first], slope
     )
     if minimum is None:
-        return _unbounded("PSE", source, ("learning",))
+        return _unbounded("PSE", source)
     d = minimum[group]
-    q = cdfs(d)
-    learning, waiting = float((weights / q).sum()), slope * float((d * gaps).max())
-    return Bound(
+    q = DelayCdfs(laws)(d)
+    return sum_of_terms(
         "PSE",
         source,
-        learning + waiting,
-        {"learning": learning, "waiting": waiting},
-        *in_arm_order(problem.arms, suboptimal, q, d, {}),
-        statement=(
-            f"R <= sum of 290 ln T / (q_i gap) + {factor} max d_i(q_i) gap = {quantity(learning)} + "
-            f"{quantity(waiting)} = {quantity(learning + waiting)}, with q_i from {q.min():.4g} to {q.max():.4g} "
-            f"(d up to {d.max():,.0f})"
-        ),
+        {"learning": float((weights / q).sum()), "waiting": slope * float((d * gaps).max())},
+        f"R <= sum of 290 ln T / (q_i gap) + {factor} max d_i(q_i) gap = ",
+        f", with q_i {_range(q, d)}",
+        in_arm_order(problem.arms, suboptimal, q, d),
+    )
+
+
+def _range(q: Array, d: Array) -> str:
+    return f"from {q.min():.4g} to {q.max():.4g} (d up to {d.max():,.0f})"
+
+
+def _unbounded(name: str, source: str) -> Bound:
+    """The bound where some delay has no finite quantile."""
+    terms = {"learning": math.inf, "waiting": 0.0}
+    return Bound(
+        name, source, math.inf, terms, statement="nothing is guaranteed: some arm's feedback never comes at all"
     )
 
 
@@ -198,31 +201,24 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
     >>> {name: round(part) for name, part in optimistic_pessimistic(late, 10_000).terms.items()}
     {'learning': 53696, 'waiting': 2773}
     """
-    check_problem(problem)
     log_t = math.log(check_horizon(horizon))
-    suboptimal, best = split_arms(problem)
+    suboptimal, best = split_arms(check_problem(problem))
     if not suboptimal:
         return zero_bound("OPSE", "Theorem 5")
-    gaps = problem.gaps[suboptimal]
-    q = 1.0 - gaps / 4.0
+    gaps, q, d = _quantile_delays(problem, suboptimal)
     q_star = 1.0 - float(gaps.min()) / 4.0
-    d = np.array([quantile(problem, arm, level) for arm, level in zip(suboptimal, q, strict=True)])
     star = min(best, key=lambda arm: quantile(problem, arm, q_star))
     d_star = quantile(problem, star, q_star)
-    learning = float((1166.0 * log_t / gaps).sum())
-    waiting = 4.0 * math.log(problem.arms) * (float(d.max()) + d_star)
-    return Bound(
+    return sum_of_terms(
         "OPSE",
         "Theorem 5",
-        learning + waiting,
-        {"learning": learning, "waiting": waiting},
-        *in_arm_order(problem.arms, suboptimal, q, d, {star: (q_star, d_star)}),
-        statement=(
-            f"R <= sum of 1166 ln T / gap + 4 ln K (max d_i(1 - gap_i/4) + d_best(1 - gap_min/4)) = "
-            f"{quantity(learning)} + {quantity(waiting)} = {quantity(learning + waiting)}, with the longest d_i = "
-            f"{quantity(float(d.max()))} and "
-            f"d_best({q_star:.4g}) = {quantity(d_star)}"
-        ),
+        {
+            "learning": float((1166.0 * log_t / gaps).sum()),
+            "waiting": 4.0 * math.log(problem.arms) * (float(d.max()) + d_star),
+        },
+        "R <= sum of 1166 ln T / gap + 4 ln K (max d_i(1 - gap_i/4) + d_best(1 - gap_min/4)) = ",
+        f", with the longest d_i = {quantity(float(d.max()))} and d_best({q_star:.4g}) = {quantity(d_star)}",
+        in_arm_order(problem.arms, suboptimal, q, d, {star: (q_star, d_star)}),
     )
 
 
@@ -240,32 +236,127 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
     >>> round(optimistic_ucb(Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(100)), 10_000).value, 1)
     146.1
     """
-    check_problem(problem)
     log_t = math.log(check_horizon(horizon))
-    suboptimal, _ = split_arms(problem)
+    suboptimal, _ = split_arms(check_problem(problem))
+    source = "equation after Theorem 5, constant 1"
     if not suboptimal:
-        return zero_bound("Optimistic-UCB", "equation after Theorem 5, constant 1")
+        return zero_bound("Optimistic-UCB", source)
+    gaps, q, d = _quantile_delays(problem, suboptimal)
+    return sum_of_terms(
+        "Optimistic-UCB",
+        source,
+        {"learning": float((log_t / gaps).sum()), "waiting": float(d.sum())},
+        "R = O(sum of ln T / gap + sum of d_i(1 - gap_i/4)); with constant 1, which the paper does not give: ",
+        levels=in_arm_order(problem.arms, suboptimal, q, d),
+        order=True,
+    )
+
+
+def _quantile_delays(problem: Problem, suboptimal: list[int]) -> tuple[Array, Array, Array]:
+    """Of each suboptimal arm: its gap, the level 1 - gap / 4, and that quantile of its delay."""
     gaps = problem.gaps[suboptimal]
     q = 1.0 - gaps / 4.0
-    d = np.array([quantile(problem, arm, level) for arm, level in zip(suboptimal, q, strict=True)])
-    learning, waiting = float((log_t / gaps).sum()), float(d.sum())
-    return Bound(
-        "Optimistic-UCB",
-        "equation after Theorem 5, constant 1",
-        learning + waiting,
-        {"learning": learning, "waiting": waiting},
-        *in_arm_order(problem.arms, suboptimal, q, d, {}),
-        order=True,
-        statement=(
-            f"R = O(sum of ln T / gap + sum of d_i(1 - gap_i/4)); with constant 1, which the paper does not give: "
-            f"{quantity(learning)} + {quantity(waiting)} = {quantity(learning + waiting)}"
-        ),
+    return gaps, q, np.array([quantile(problem, arm, level) for arm, level in zip(suboptimal, q, strict=True)])
+
+
+# ---- prefix brackets ----
+
+PREFIX = "prefix brackets"
+
+CELLS = 96
+"""Into how many cells the pulls of an arm are divided. The last one has no end: it begins after 57,512,483 pulls."""
+
+
+def _cell_ends() -> list[int]:
+    """ceil(1.2^k) for k = 0, 1, ..., without repetitions, in exact arithmetic."""
+    ends: list[int] = []
+    power = 0
+    while len(ends) < CELLS:
+        end = -(-(6**power) // 5**power)
+        if not ends or end > ends[-1]:
+            ends.append(end)
+        power += 1
+    return ends
+
+
+CELL_ENDS = np.array(_cell_ends(), np.int64)
+"""The number of the last pull (1, 2, ...) of each cell: the prefixes that the policies use."""
+
+LONGEST_PREFIX = int(CELL_ENDS[-2])
+"""The longest prefix that the policies keep; the last cell has no end."""
+
+
+def prefix_elimination(problem: Problem, horizon: int) -> Bound:
+    """The regret of PrefixElimination with c = ln T, also where delays depend on the reward,
+
+        R_T <= sum over i != i* of (346 ln T / gap_i + 3 gap_i)
+               + ln K max over i != i* of gap_i max(d_i(1 - gap_i/4), d_i*(1 - gap_i/4)),
+
+    with quantiles of the marginal laws. Of several best arms, i* is the one with the smaller bound. An arm whose gap
+    needs a prefix of more than 57,512,483 pulls, 288 ln T / gap^2, contributes at least gap T.
+
+    >>> from belated import Problem
+    >>> from belated.delays import ByReward, Fixed
+    >>> from belated.rewards import Bernoulli
+    >>> late = Problem([Bernoulli(0.6), Bernoulli(0.4)], ByReward({0: Fixed(0), 1: Fixed(500)}))
+    >>> {name: round(part) for name, part in prefix_elimination(late, 10_000).terms.items()}
+    {'learning': 15934, 'waiting': 69}
+    """
+    rounds = check_horizon(horizon)
+    suboptimal, best = split_arms(check_problem(problem))
+    if not suboptimal:
+        return zero_bound("Prefix-SE", PREFIX)
+    gaps, q, d = _quantile_delays(problem, suboptimal)
+    of_best = {star: np.array([quantile(problem, star, level) for level in q]) for star in best}
+    star = min(best, key=lambda arm: float((gaps * np.maximum(d, of_best[arm])).max()))
+    waits = np.maximum(d, of_best[star])
+    return sum_of_terms(
+        "Prefix-SE",
+        PREFIX,
+        {
+            "learning": _learning(346.0, 3.0, 288.0, gaps, rounds),
+            "waiting": math.log(problem.arms) * float((gaps * waits).max()),
+        },
+        "R <= sum of (346 ln T / gap + 3 gap) + ln K max gap max(d_i, d_best)(1 - gap/4) = ",
+        f", with waits up to {quantity(float(waits.max()))}",
+        in_arm_order(problem.arms, suboptimal, q, waits),
     )
 
 
-def _unbounded(name: str, source: str, infinite: Sequence[str]) -> Bound:
-    """The bound where some delay has no finite quantile."""
-    terms = {term: math.inf if term in infinite else 0.0 for term in ("learning", "waiting")}
-    return Bound(
-        name, source, math.inf, terms, statement="nothing is guaranteed: some arm's feedback never comes at all"
+def prefix_ucb(problem: Problem, horizon: int) -> Bound:
+    """The regret of PrefixUCB with c = ln T, also where delays depend on the reward,
+
+        R_T <= sum over i != i* of (39 ln T / gap_i + 2 gap_i + gap_i d_i(1 - gap_i/4)),
+
+    with quantiles of the marginal laws. The best arm's delay does not appear. An arm whose gap needs a prefix of more
+    than 57,512,483 pulls, 32 ln T / gap^2, contributes at least gap T. With ``spread=True`` nothing is proven.
+
+    >>> from belated import Problem
+    >>> from belated.delays import ByReward, Fixed, Never
+    >>> from belated.rewards import Bernoulli
+    >>> late = Problem([Bernoulli(0.6), Bernoulli(0.4)], [Never(), ByReward({0: Fixed(0), 1: Fixed(500)})])
+    >>> {name: round(part) for name, part in prefix_ucb(late, 10_000).terms.items()}
+    {'learning': 1796, 'waiting': 100}
+    """
+    rounds = check_horizon(horizon)
+    suboptimal, _ = split_arms(check_problem(problem))
+    if not suboptimal:
+        return zero_bound("Prefix-UCB", PREFIX)
+    gaps, q, d = _quantile_delays(problem, suboptimal)
+    return sum_of_terms(
+        "Prefix-UCB",
+        PREFIX,
+        {"learning": _learning(39.0, 2.0, 32.0, gaps, rounds), "waiting": float((gaps * d).sum())},
+        "R <= sum of (39 ln T / gap + 2 gap) + sum of gap d_i(1 - gap/4) = ",
+        f", with d_i up to {quantity(float(d.max()))}",
+        in_arm_order(problem.arms, suboptimal, q, d),
     )
+
+
+def _learning(factor: float, more: float, pulls: float, gaps: Array, rounds: int) -> float:
+    """Sum of factor ln T / gap + more gap; an arm whose prefix of ``pulls`` ln T / gap^2 is too long to be kept
+    contributes at least gap T."""
+    log_t = math.log(rounds)
+    proven = factor * log_t / gaps + more * gaps
+    kept = pulls * log_t / gaps**2 <= LONGEST_PREFIX
+    return float(np.where(kept, proven, np.maximum(proven, gaps * float(rounds))).sum())

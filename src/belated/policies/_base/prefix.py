@@ -25,7 +25,7 @@ from belated.kernel.jit import inline
 from belated.policies._base.interface import radius
 from belated.policies._base.policy import ConfidencePolicy
 from belated.policies._base.state import Arm, State
-from belated.theory.prefix import CELL_ENDS, CELLS
+from belated.theory.upper import CELL_ENDS, CELLS
 
 CURRENT = 3 * CELLS
 """Column of an arm's memory, after (pulls, feedbacks, sum) of each cell: the number of the current cell, from 1 on; 0
