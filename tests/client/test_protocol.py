@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from belated.client.operations import Operations
+from belated.client.base import Operations
+from belated.client.messages import parse_summary
 from belated.client.protocol import (
     LONGEST_BACKOFF,
     Exchange,
@@ -20,7 +21,6 @@ from belated.client.protocol import (
     TransportFailure,
     Wait,
 )
-from belated.client.responses import parse_summary
 from belated.errors import ApiError, BelatedError, ConflictingFeedback, ServiceUnavailable, UnknownDecision
 
 DECISION = {"id": "x", "arm": "red"}

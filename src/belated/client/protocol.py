@@ -91,13 +91,11 @@ class RetryPolicy:
         return longest * _random.uniform(0.5, 1.0)
 
 
-def json_request(method: str, path: str, body: Any = None) -> HttpRequest:
-    """Make a request with a JSON body."""
-    if body is None:
-        return HttpRequest(method, path)
+def json_request(method: str, path: str, body: Any) -> HttpRequest:
+    """Make a request with a JSON body, or without one."""
     try:
         text = json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-        return HttpRequest(method, path, text.encode())
+        return HttpRequest(method, path, None if body is None else text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidParameter(f"this cannot be sent as JSON: {error}") from None
 
@@ -167,3 +165,20 @@ def _retry_after(response: HttpResponse) -> float:
         return 0.0
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     return max((at - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def to_httpx(request: HttpRequest) -> dict[str, Any]:
+    """The arguments of ``httpx2``'s ``request``."""
+    headers = {"Content-Type": "application/json"} if request.body is not None else {}
+    return {"method": request.method, "url": request.path, "content": request.body, "headers": headers}
+
+
+def from_httpx(response: Any) -> HttpResponse:
+    """A response of ``httpx2``."""
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return HttpResponse(response.status_code, headers, response.content)
+
+
+def transport_failure(error: Exception) -> TransportFailure:
+    """A transport error of ``httpx2``."""
+    return TransportFailure(f"{type(error).__name__}{f': {error}' if str(error) else ''}")

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from belated.client.base import BaseClient, from_httpx, to_httpx, transport_failure
-from belated.client.protocol import Action, Exchange, Outcome, Wait
-from belated.client.responses import DecisionStatus, parse_arms, parse_summary
+from belated.client.base import BaseClient
+from belated.client.messages import DecisionStatus, parse_arms, parse_summary
+from belated.client.protocol import Action, Exchange, Outcome, Wait, from_httpx, to_httpx, transport_failure
 from belated.live.types import ArmSummary, Decision
 
 if TYPE_CHECKING:

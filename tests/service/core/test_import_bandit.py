@@ -15,7 +15,7 @@ from serving import PATIENCE, LocalServer, hosting
 
 from belated import Bandit, Client
 from belated.client import payloads
-from belated.client.payloads import history_payloads
+from belated.client.messages import history_payloads
 from belated.errors import ApiError, ConflictingFeedback, StateError, UnknownDecision
 from belated.policies import UCB, Policy, ThompsonSampling
 from transcript import PLAYERS

@@ -1,4 +1,4 @@
-"""What the client sends: ids, policies, and the history of a bandit.
+"""What the client sends and receives: ids, policies, the history of a bandit; and parsers of the server's responses.
 
 The client chooses the ids, so that a request can be sent again without being executed twice."""
 
@@ -9,16 +9,20 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from belated.client.responses import Data
-from belated.errors import InvalidParameter, UnknownDecision
+from belated.client.protocol import RETRY_STATUSES, Retry, error_of
+from belated.errors import BelatedError, InvalidParameter, UnknownDecision
+from belated.live.types import ArmSummary, Decision
 from belated.validation import is_integer
 
 if TYPE_CHECKING:
     from belated.live.bandit import Bandit
+
+Data = dict[str, Any]
 
 MAX_ID_LENGTH = 128
 """Characters of an id."""
@@ -90,11 +94,11 @@ def policy_payload(policy: Any) -> Data:
 
     if not isinstance(policy, Policy):
         raise InvalidParameter(f"policy is {policy!r}; give a policy, such as UCB(), or {{'name': 'UCB'}}.")
-    return _name_first(policy_spec(policy))
+    return _name_first(**policy_spec(policy))
 
 
-def _name_first(spec: Data) -> Data:
-    return {"name": spec["policy"], **{key: value for key, value in spec.items() if key != "policy"}}
+def _name_first(policy: str, **parameters: Any) -> Data:
+    return {"name": policy, **parameters}
 
 
 def history_payloads(bandit: Bandit | Mapping[str, Any]) -> Iterator[Data]:
@@ -104,7 +108,7 @@ def history_payloads(bandit: Bandit | Mapping[str, Any]) -> Iterator[Data]:
 
         bandit = Bandit.from_dict(bandit)
     saved = bandit.to_dict()
-    common = {"arms": saved["arms"], "seed": saved["seed"], "policy": _name_first(saved["policy"])}
+    common = {"arms": saved["arms"], "seed": saved["seed"], "policy": _name_first(**saved["policy"])}
     for part in _parts(saved["decisions"], saved["answers"]):
         yield {**common, **part}
 
@@ -126,3 +130,74 @@ def _parts(decisions: list[int], feedback: list[list[Any]]) -> Iterator[Data]:
         yield {"after": after, "first": first, "decisions": decisions[first:decided], "answers": batch, "more": more}
         if not more:
             return
+
+
+# ---- responses ----
+
+
+@dataclass(frozen=True)
+class DecisionStatus:
+    """A decision and what became of it. Times are RFC 3339 in UTC."""
+
+    id: str
+    experiment: str
+    arm: str
+    decided_at: str
+    status: str
+    """pending, observed, imputed (silence was counted as feedback) or cancelled."""
+    reward: float | None
+    observed_at: str | None
+    late: bool
+    """The feedback came after silence had been counted as feedback."""
+    deadline: str | None
+    """When silence counts as feedback."""
+    unit: str | None
+    metadata: dict[str, Any] | None
+
+
+def parse_arms(state: Data) -> tuple[str, ...]:
+    """The names of the arms."""
+    return tuple(arm["arm"] for arm in state["arms"])
+
+
+def parse_summary(state: Data) -> list[ArmSummary]:
+    """The statistics of each arm."""
+    return [ArmSummary(**_fields(ArmSummary, arm)) for arm in state["arms"]]
+
+
+def parse_status(data: Data) -> DecisionStatus:
+    """A decision and what became of it."""
+    return DecisionStatus(**_fields(DecisionStatus, data))
+
+
+def _fields(cls: type, data: Data) -> Data:
+    """The values of a dataclass's fields. A newer server may send more; an older one may omit fields with a default."""
+    return {field.name: data[field.name] for field in fields(cls) if field.name in data or field.default is MISSING}
+
+
+def parse_decision(data: Data) -> Decision[str]:
+    """A decision."""
+    return Decision(str(data["id"]), str(data["arm"]))
+
+
+def parse_decisions(data: Data) -> list[Decision[str]]:
+    """Several decisions."""
+    return [parse_decision(item) for item in data["decisions"]]
+
+
+def ignore(data: Data) -> None:
+    """Only success matters."""
+
+
+def parse_feedback_results(data: Data, new: set[str]) -> list[BelatedError] | Retry:
+    """The errors of the feedback that was refused; ids of new feedback are added to ``new``. If the server is busy for
+    one item, the whole batch is sent again."""
+    errors, retry = [], None
+    for item in data["results"]:
+        if item["status"] == 201:
+            new.add(item["id"])
+        elif item["status"] in RETRY_STATUSES:
+            retry = Retry(f"status {item['status']} for {item['id']!r}")
+        elif item["status"] != 200:
+            errors.append(error_of(item["status"], item.get("type"), item.get("detail")))
+    return retry if retry is not None else errors
