@@ -31,7 +31,6 @@ PACKAGES = (
     "belated.live.learner",
     "belated.live.reduction",
     "belated.live.types",
-    "belated.simulation.manifest",
     "belated.simulation.progress",
     "belated.simulation.result",
     "belated.simulation.simulate",

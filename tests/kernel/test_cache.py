@@ -37,7 +37,7 @@ def keys():
     from belated.live.learner import state_key
     from belated.policies._base import entry_points
     from belated.policies import POLICIES
-    from belated.simulation.manifest import _package, _policy
+    from belated.simulation.result import _package, _policy
     policies = dict(POLICIES.items())
     if OWN:
         from mine import Mine

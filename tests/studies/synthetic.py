@@ -13,7 +13,7 @@ from belated import Problem, Result
 from belated.delays import Fixed
 from belated.policies import UCB, Policy
 from belated.rewards import Bernoulli
-from belated.simulation.manifest import Manifest
+from belated.simulation.result import Manifest
 from belated.studies.claims import Claim, ClaimTest, Evidence
 from belated.studies.study import Axis, Cell, Study
 

@@ -1,26 +1,35 @@
-"""Results of simulations: arrays with a manifest, statistics, plots and files."""
+"""Results of simulations: arrays with a manifest (everything needed to rerun it), statistics, plots and files."""
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import io
+import json
 import math
 import os
 import uuid
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from belated._version import __version__
 from belated.delays._base import check_level
-from belated.errors import InvalidParameter, StateError
+from belated.engine.runner import LOOPS
+from belated.errors import InvalidParameter, NotReproducible, StateError
+from belated.formatting import unique_labels
+from belated.kernel.cache import modules_digest
+from belated.policies import Policy
+from belated.policies._base.entry_points import policy_key
 from belated.problem import Family, Problem
-from belated.simulation.manifest import Manifest
+from belated.specs import DeclaredFamily, policy_spec, problem_spec, read_policy, read_problem
 from belated.validation import is_integer
 
 if TYPE_CHECKING:
@@ -28,7 +37,105 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from belated.policies import Policy
+FORMAT = 1
+"""Version of the format of a manifest."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What was simulated (problem, policies, horizon, runs, seed, checkpoints), and by which version."""
+
+    problem: dict[str, Any]
+    policies: list[dict[str, Any]]
+    horizon: int
+    runs: int
+    seed: int
+    checkpoints: list[int]
+    seconds: float
+    version: str = __version__
+    sources: str = ""
+    """A hash of the code that decided it: the package's, and that of policies and families from outside."""
+    format: int = FORMAT
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem | Family,
+        policies: Sequence[Policy],
+        horizon: int,
+        runs: int,
+        seed: int,
+        checkpoints: npt.NDArray[np.int64],
+        seconds: float,
+    ) -> Manifest:
+        """The manifest of a simulation."""
+        specs = [policy_spec(policy) for policy in policies]
+        sources = _sources(problem, policies)
+        return cls(problem_spec(problem), specs, horizon, runs, seed, checkpoints.tolist(), seconds, sources=sources)
+
+    def make_problem(self) -> Problem | Family:
+        """Recreate the problem or family."""
+        if "unknown" in self.problem:
+            raise NotReproducible(
+                f"the problem of this result cannot be recreated: {self.problem['unknown']} "
+                "Pass it, as result.rerun(problem=...)."
+            )
+        return read_problem(self.problem)
+
+    def make_policies(self) -> tuple[Policy, ...]:
+        """Recreate the policies."""
+        own = [str(spec["policy"]) for spec in self.policies if str(spec["policy"]).startswith("__main__:")]
+        if own:
+            raise NotReproducible(
+                f"the policy {own[0]} of this result is not in a module that can be imported. "
+                "Pass the policies, as result.rerun(policies=...)."
+            )
+        return tuple(read_policy(spec) for spec in self.policies)
+
+    def to_json(self) -> str:
+        """The manifest as JSON text."""
+        return json.dumps(asdict(self), indent=1, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """Read JSON from :meth:`to_json`."""
+        try:
+            data = json.loads(text)
+            version = int(data["format"])
+            if version != FORMAT:
+                raise StateError(
+                    f"the manifest has format {version}; this version of belated reads format {FORMAT}. Use belated "
+                    f"{data.get('version')}."
+                )
+            return cls(**data)
+        except (ValueError, KeyError, TypeError) as error:
+            raise StateError(f"the manifest cannot be read: {error}.") from error
+
+
+def _sources(problem: Problem | Family, policies: Sequence[Policy]) -> str:
+    parts = [_package(), *(_policy(type(policy)) for policy in policies)]
+    if not isinstance(problem, Problem | DeclaredFamily):
+        file = Path(inspect.getsourcefile(inspect.unwrap(problem)) or "" if inspect.isroutine(problem) else "")
+        parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else str(file))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def _policy(policy: type[Policy]) -> str:
+    return policy_key(policy, *LOOPS)
+
+
+@cache
+def _package() -> str:
+    """A hash of the code that all policies share."""
+    packages = ("kernel", "rewards", "delays", "policies/_base", "engine", "engine/gpu", "specs", "simulation")
+    return modules_digest("problem.py", *(f"{package}/*.py" for package in packages))
+
+
+def labels_of(policies: Sequence[Policy]) -> list[str]:
+    """A unique label for each policy: the short one where it is unique, otherwise with parameters, or numbered."""
+    return unique_labels([policy.label for policy in policies], [policy.describe() for policy in policies])
+
 
 _ARRAYS = ("rounds", "mean", "stderr", "curves", "final", "pulls", "observed", "in_flight", "lost", "eliminated_at")
 
@@ -152,8 +259,7 @@ class Result:
         """By label, the bound at the horizon and its source."""
         from belated.theory import bound_of
 
-        problem = self.source[0] if self.source else self.manifest.make_problem()
-        policies = self.source[1] if self.source else self.manifest.make_policies()
+        problem, policies = self.source or (self.manifest.make_problem(), self.manifest.make_policies())
         if not isinstance(problem, Problem):
             raise InvalidParameter(
                 "bounds are for one problem, but here each run has its own; plot without bounds, or use belated.theory "

@@ -14,8 +14,7 @@ from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
 from belated.policies import Policy
 from belated.problem import Family, Problem
-from belated.simulation.manifest import Manifest, labels_of
-from belated.simulation.result import Result
+from belated.simulation.result import Manifest, Result, labels_of
 
 KEPT_NUMBERS = 2**24
 """The curves of all runs are stored up to this many numbers (128 MiB), otherwise those of the first runs."""
@@ -23,6 +22,9 @@ BLOCK_NUMBERS = 2**22
 """The largest number of values in the curves of a chunk (32 MiB) of several runs that are not all stored."""
 BLOCK = 256
 """Runs in a block of curves that are summed instead of stored; fixed, so that sums do not depend on the workers."""
+
+OF_ARMS = ("pulls", "observed", "lost", "eliminated_at")
+"""What a run leaves behind for each arm."""
 
 
 class ResultBuilder:
@@ -32,7 +34,6 @@ class ResultBuilder:
         self._problem = problem
         self._policies = policies
         self._plan = plan
-        self._runs = runs
         self.arms = arms
         count, points = len(policies), plan.checkpoints.size
         self._kept = min(runs, max(KEPT_NUMBERS // (count * points), 1))
@@ -40,13 +41,10 @@ class ResultBuilder:
         try:
             self._curves = np.empty((count, self._kept, points))
             self._final = np.empty((count, runs))
-            self._pulls = np.empty((count, runs, self.arms), np.int32)
-            self._observed = np.empty((count, runs, self.arms), np.int32)
-            self._lost = np.empty((count, runs, self.arms), np.int32)
-            self._eliminated_at = np.empty((count, runs, self.arms), np.int32)
+            self._of_arms = {name: np.empty((count, runs, arms), np.int32) for name in OF_ARMS}
         except MemoryError:
             raise InvalidParameter(
-                f"the result of {count} policies x {runs:,} runs x {self.arms} arms does not fit into memory; give "
+                f"the result of {count} policies x {runs:,} runs x {arms} arms does not fit into memory; give "
                 "fewer runs."
             ) from None
         self._moments: dict[int, tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
@@ -60,10 +58,8 @@ class ResultBuilder:
             kept = max(min(self._kept - first, runs), 0)
             self._curves[number, first : first + kept] = outcome.curve[:kept]
             self._final[number, rows] = outcome.final
-            self._pulls[number, rows] = outcome.pulls
-            self._observed[number, rows] = outcome.observed
-            self._lost[number, rows] = outcome.lost
-            self._eliminated_at[number, rows] = outcome.eliminated_at
+            for name, array in self._of_arms.items():
+                array[number, rows] = getattr(outcome, name)
         if self.block:
             for start in range(0, runs, self.block):
                 curves = np.array([outcome.curve[start : start + self.block] for outcome in outcomes])
@@ -83,9 +79,7 @@ class ResultBuilder:
     def result(self, seconds: float) -> Result:
         """The result of the finished runs."""
         runs = self.finished
-        pulls = self._pulls[:, :runs]
-        observed = self._observed[:, :runs]
-        lost = self._lost[:, :runs]
+        of_arms = {name: array[:, :runs] for name, array in self._of_arms.items()}
         curves = self._curves[:, : min(self._kept, runs)]
         if runs > self._kept:  # fewer after an interruption, as in a rerun
             mean, stderr = self._summed(runs)
@@ -105,11 +99,8 @@ class ResultBuilder:
             stderr=stderr,
             curves=curves,
             final=self._final[:, :runs],
-            pulls=pulls,
-            observed=observed,
-            in_flight=pulls - observed - lost,
-            lost=lost,
-            eliminated_at=self._eliminated_at[:, :runs],
+            **of_arms,
+            in_flight=of_arms["pulls"] - of_arms["observed"] - of_arms["lost"],
             source=(self._problem, tuple(self._policies)),
         )
 

@@ -4,9 +4,8 @@ A law is ``{"law": "Pareto", "alpha": 1.0}``, a policy ``{"policy": "UCB", "conf
 number may be ``{"uniform": [low, high]}``, drawn again for each run, and an arm may be ``"repeat"``-ed; ``{"best": 0.6,
 "gap": 0.1, "arms": 10}`` is short for Bernoulli arms of which the first is best."""
 
-from belated.specs.laws import EXAMPLES, read_delay, read_policy, read_reward
-from belated.specs.problems import DeclaredFamily, read_problem
-from belated.specs.writer import delay_spec, policy_spec, problem_spec, reward_spec
+from belated.specs.laws import EXAMPLES, delay_spec, policy_spec, read_delay, read_policy, read_reward, reward_spec
+from belated.specs.problems import DeclaredFamily, problem_spec, read_problem
 
 __all__ = [
     "EXAMPLES",

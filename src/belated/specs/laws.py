@@ -1,20 +1,18 @@
-"""Reading laws and policies from plain data; each error names the key."""
+"""Laws and policies from plain data, where each error names the key, and as plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
-import belated.policies  # noqa: F401  (registers them)
-from belated.delays import ByReward
-from belated.delays._base import DELAYS, DelayLaw
-from belated.errors import BelatedError, ConfigurationError, InvalidParameter
+from belated.delays import DELAYS, ByReward, DelayLaw, FromScipy, Mixture
+from belated.errors import BelatedError, ConfigurationError, InvalidParameter, NotReproducible
 from belated.policies import POLICIES, Policy
 from belated.registry import Registry
-from belated.rewards._base import REWARDS, RewardLaw
+from belated.rewards import REWARDS, RewardLaw
 from belated.specs.tables import fmt, integer, mapping, reject_unknown, suggest
 from belated.validation import Parameter, fields_of
 
@@ -193,3 +191,70 @@ def _check(parameter: Parameter, values: Mapping[str, Any], at: str, owner: str,
             raise ConfigurationError(
                 f"{at}.{parameter.name} is {fmt(value)}; give {allowed()}{drawn}{optional}."
             ) from None
+
+
+# ---- as plain data ----
+
+
+def policy_spec(policy: Policy) -> dict[str, Any]:
+    """A policy as plain data."""
+    values = {field.name: getattr(policy, field.name) for field in fields(policy)}
+    given = {name: value for name, value in values.items() if value is not None}
+    return {"policy": POLICIES.name_of(type(policy)), **given}
+
+
+def reward_spec(law: RewardLaw) -> dict[str, Any]:
+    """A reward law as plain data."""
+    return _law_spec(REWARDS, law)
+
+
+def delay_spec(law: DelayLaw, reward: RewardLaw) -> dict[str, Any]:
+    """A delay law as plain data; functions of the reward are written down for this arm's rewards."""
+    if isinstance(law, Mixture):
+        return {"law": "Mixture", "parts": [[weight, delay_spec(part, reward)] for weight, part in law.parts]}
+    if isinstance(law, ByReward):
+        laws = [[value, delay_spec(part, reward)] for value, part in law.by_value(reward).items()]
+        return {"law": "ByReward", **({"laws": laws} if reward.atoms is not None else {"steps": _steps_of(laws)})}
+    if isinstance(law, FromScipy):
+        return {"law": "FromScipy", **_scipy_spec(law.frozen)}
+    return _law_spec(DELAYS, law)
+
+
+def _law_spec(registry: Registry[Any], law: RewardLaw | DelayLaw) -> dict[str, Any]:
+    parameters = {field.name: _plain(getattr(law, field.name)) for field in fields(law)}
+    return {"law": registry.name_of(type(law)), **parameters}
+
+
+def _steps_of(laws: list[list[Any]]) -> list[list[Any]]:
+    """[cells, law] of the steps of a function whose law in each cell is given."""
+    steps: list[list[Any]] = []
+    for _, spec in laws:
+        if steps and steps[-1][1] == spec:
+            steps[-1][0] += 1
+        else:
+            steps.append([1, spec])
+    return steps
+
+
+def _scipy_spec(frozen: Any) -> dict[str, Any]:
+    import scipy.stats
+
+    name = getattr(getattr(frozen, "dist", None), "name", None)
+    if not isinstance(name, str) or type(getattr(scipy.stats, name, None)) is not type(frozen.dist):
+        raise NotReproducible(f"{frozen!r} is not a distribution of scipy.stats itself.")
+    return {
+        "distribution": name,
+        "args": [_plain(v) for v in frozen.args],
+        "kwds": {k: _plain(v) for k, v in frozen.kwds.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and lists of numbers as JSON has them."""
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, int | float | str) or value is None:
+        return value
+    raise NotReproducible(f"{value!r} cannot be written down.")

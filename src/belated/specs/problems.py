@@ -1,4 +1,5 @@
-"""Reading problems and families of problems: laws of each arm, their short forms, and numbers drawn for each run."""
+"""Problems and families of problems from plain data (laws of each arm, their short forms, numbers drawn for each run),
+and as plain data."""
 
 from __future__ import annotations
 
@@ -9,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from belated.delays._base import DelayLaw
-from belated.errors import BelatedError, ConfigurationError
+from belated.delays import DelayLaw
+from belated.errors import BelatedError, ConfigurationError, NotReproducible
 from belated.problem import Family, Problem
-from belated.rewards import Bernoulli
-from belated.rewards._base import RewardLaw
-from belated.specs.laws import read_delay, read_reward
+from belated.rewards import Bernoulli, RewardLaw
+from belated.specs.laws import delay_spec, read_delay, read_reward, reward_spec
 from belated.specs.tables import fmt, indexed, integer, mapping, reject_unknown, within
 from belated.validation import Domain
 
@@ -257,3 +257,29 @@ def _uniform(ends: list[Any], rng: Generator) -> float | int:
     if isinstance(low, int) and isinstance(high, int):
         return int(rng.integers(low, high, endpoint=True))
     return float(min(low + (high - low) * rng.random(), high))
+
+
+# ---- as plain data ----
+
+
+def problem_spec(problem: Problem | Family) -> dict[str, Any]:
+    """A problem or a family as plain data; ``{"unknown": why}`` where it cannot be written down."""
+    if isinstance(problem, DeclaredFamily):
+        return dict(problem.data)
+    try:
+        if not isinstance(problem, Problem):
+            return {"family": _name_of(problem)}
+        return {
+            "rewards": [reward_spec(law) for law in problem.rewards],
+            "delays": [delay_spec(d, r) for d, r in zip(problem.delays, problem.rewards, strict=True)],
+        }
+    except NotReproducible as error:
+        return {"unknown": str(error)}
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """``module:name`` of a function that another process can import."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    if module in (None, "__main__") or "<" in name:
+        raise NotReproducible(f"the family {name or function!r} is defined in no module that can be imported.")
+    return f"{module}:{name}"

@@ -10,8 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from belated.errors import StateError
-from belated.simulation.manifest import Manifest
-from belated.simulation.result import Result
+from belated.simulation.result import Manifest, Result
 
 
 class ResultCache:

@@ -12,9 +12,8 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from belated.kernel.rng import check_seed
-from belated.simulation.manifest import Manifest
 from belated.simulation.progress import Progress
-from belated.simulation.result import Result
+from belated.simulation.result import Manifest, Result
 from belated.simulation.simulate import check_device, rounds_of, simulate
 from belated.studies.result_cache import ResultCache
 from belated.studies.study import Cell, Study

@@ -15,7 +15,7 @@ import numpy as np
 import pandas
 import pytest
 
-from belated.simulation.manifest import Manifest
+from belated.simulation.result import Manifest
 from belated.studies.experiments import NAMES, PAPER, load, select
 from belated.studies.reproduce import reproduce
 from belated.studies.result_cache import ResultCache
