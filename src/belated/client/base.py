@@ -187,9 +187,7 @@ class BaseClient:
             "headers": {"User-Agent": f"belated/{__version__}", **_authorization(key)},
             "timeout": check_number("timeout", timeout, _SECONDS),
             "limits": httpx2.Limits(
-                max_connections=None,
-                max_keepalive_connections=MAX_IDLE_CONNECTIONS,
-                keepalive_expiry=IDLE_SECONDS,
+                max_connections=None, max_keepalive_connections=MAX_IDLE_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
             ),
         }
 

@@ -60,10 +60,13 @@ class Learner:
         self.arms = arms
         self.parameters = encode_policy(self.policy, arms)
         self.state = allocate(arms, self.policy.shape())[0]
-        self._decide = _quiet(entry_points.entry_for(entry_points.decide, type(self.policy)))
-        self._observe = _quiet(entry_points.entry_for(entry_points.add_feedback, type(self.policy)))
-        with ignore_overflow():
-            entry_points.begin(self.state, seed_words(self.seed))
+        self._decide = self._entry(entry_points.decide)
+        self._observe = self._entry(entry_points.add_feedback)
+        _quiet(entry_points.begin)(self.state, seed_words(self.seed))
+
+    def _entry(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of :mod:`~belated.policies._base.entry_points`, compiled for the policy."""
+        return _quiet(entry_points.entry_for(function, type(self.policy)))
 
     @classmethod
     def from_counts(cls, policy: Policy, seed: int, counts: ArmCounts, *, decisions: int) -> Learner:
@@ -137,43 +140,34 @@ class Learner:
             self._correct(arm, -1, 0, pulls, observed, total)
 
     def _correct(self, arm: int, rank: int, number: int, pulls: int, observed: float, total: float) -> None:
-        correct = entry_points.entry_for(entry_points.correct, type(self.policy))
-        with ignore_overflow():
-            correct(self.parameters, self.state, arm, rank, number + 1, pulls, observed, total, self.decisions + 1)
+        correct = self._entry(entry_points.correct)
+        correct(self.parameters, self.state, arm, rank, number + 1, pulls, observed, total, self.decisions + 1)
 
     def bounds(self, arm: int) -> ArmBounds:
         """The policy's bounds on an arm's mean, clipped to [0, 1]. Read-only: caches written while computing them are
         restored."""
-        compute = entry_points.entry_for(entry_points.bounds, type(self.policy))
         memory = self.state.memory[arm].copy()
-        with ignore_overflow():
-            lower, upper, low, high = compute(self.parameters, self.state, arm, self.decisions + 1)
+        *bounds, low, high = self._entry(entry_points.bounds)(self.parameters, self.state, arm, self.decisions + 1)
         self.state.memory[arm] = memory
-        return ArmBounds(
-            min(max(float(lower), 0.0), 1.0), min(max(float(upper), 0.0), 1.0), int(low) or None, int(high) or None
-        )
+        lower, upper = (min(max(float(bound), 0.0), 1.0) for bound in bounds)
+        return ArmBounds(lower, upper, int(low) or None, int(high) or None)
 
     def summary(self, names: Sequence[str]) -> list[ArmSummary]:
         """Statistics of each arm."""
-        counts = self.counts()
-        return [self._arm_summary(arm, name, counts) for arm, name in enumerate(names)]
+        return [self._arm_summary(arm, name) for arm, name in enumerate(names)]
 
-    def _arm_summary(self, arm: int, name: str, counts: ArmCounts) -> ArmSummary:
-        bounds = self.bounds(arm)
-        pulls, observed = int(counts.pulls[arm]), int(counts.observed[arm])
+    def _arm_summary(self, arm: int, name: str) -> ArmSummary:
+        pulls, observed, total = (array[arm] for array in self._count_arrays())
         eliminated_at = int(self.state.eliminated_at[arm])
         return ArmSummary(
             arm=name,
-            pulls=pulls,
-            observed=observed,
-            pending=pulls - observed,
-            mean=float(counts.total[arm]) / observed if observed else None,
-            lower=bounds.lower,
-            upper=bounds.upper,
+            pulls=int(pulls),
+            observed=int(observed),
+            pending=int(pulls) - int(observed),
+            mean=float(total) / int(observed) if observed else None,
             active=eliminated_at < 0,
             eliminated_at=None if eliminated_at < 0 else eliminated_at,
-            lower_from=bounds.lower_from,
-            upper_from=bounds.upper_from,
+            **self.bounds(arm)._asdict(),
         )
 
     def replay(
@@ -189,9 +183,8 @@ class Learner:
         Returns the ranks of the decisions, and the first decision whose arm differs from the recorded one, or None.
         """
         ranks = np.zeros(arms.size, np.int64)
-        repeat = entry_points.entry_for(entry_points.replay, type(self.policy))
-        with ignore_overflow():
-            differs = int(repeat(self.parameters, self.state, arms, ranks, feedback, decisions_before, rewards))
+        repeat = self._entry(entry_points.replay)
+        differs = int(repeat(self.parameters, self.state, arms, ranks, feedback, decisions_before, rewards))
         self.decisions = arms.size
         return ranks, differs if differs >= 0 else None
 

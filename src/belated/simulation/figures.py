@@ -111,14 +111,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def curve(
-    axes: Axes,
-    number: int,
-    label: str,
-    x: Any,
-    mean: Any,
-    stderr: Any,
-    marker: str | None = None,
-    joined: bool = True,
+    axes: Axes, number: int, label: str, x: Any, mean: Any, stderr: Any, marker: str | None = None, joined: bool = True
 ) -> None:
     """Plot the line and band of one policy, or error bars if points are not ``joined``."""
     colour = COLOURS[number % len(COLOURS)]
