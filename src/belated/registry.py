@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -33,15 +34,12 @@ def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callabl
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, attribute = exports[name]
         loaded = importlib.import_module(module)
-        value = getattr(loaded, attribute) if hasattr(loaded, attribute) else _submodule(module, attribute)
+        is_attribute = hasattr(loaded, attribute)
+        value = getattr(loaded, attribute) if is_attribute else importlib.import_module(f"{module}.{attribute}")
         setattr(importlib.import_module(package), name, value)
         return value
 
     return load, lambda: sorted(exports), sorted(exports)
-
-
-def _submodule(package: str, name: str) -> Any:
-    return importlib.import_module(f"{package}.{name}")
 
 
 def _type_checking_imports(source: str) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -121,19 +119,22 @@ def _explain_arguments(make: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
+def import_object(name: str) -> Any:
+    """Import what "module:name" names; whatever the module raises passes through."""
+    module, _, qualified = name.partition(":")
+    return attrgetter(qualified)(importlib.import_module(module))
+
+
 def _import_class(kind: str, name: str) -> type[Any]:
     """Import a user's class by "module:ClassName"."""
-    module, _, qualified = name.partition(":")
     try:
-        cls: Any = importlib.import_module(module)
-        for part in qualified.split("."):
-            cls = getattr(cls, part)
+        cls = import_object(name)
     except (ImportError, AttributeError) as error:
         raise UnknownName(f"{name!r} cannot be imported as a {kind}: {error}.") from error
     except BelatedError:
         raise  # its message says what is wrong, such as that a policy has no label
     except Exception as error:  # anything that the user's module raises while it is imported
-        if not module:
+        if name.startswith(":"):
             raise
         last = traceback.extract_tb(error.__traceback__)[-1]
         at = "" if isinstance(error, SyntaxError) else f" (line {last.lineno} of {last.filename})"  # it says so itself

@@ -81,6 +81,17 @@ number = 3
 """
 
 
+@pytest.mark.parametrize("copies", ["", ", repeat = 2"])
+def test_a_distribution_of_scipy_with_drawn_parameters(file: Path, copies: str) -> None:
+    law = '{law = "FromScipy", distribution = "expon", scale = {uniform = [10.0, 20.0]}' + copies + "}"
+    file.write_text(TEXT.replace(R, "rewards = {best = 0.75, gap = 0.1, arms = 2}").replace(D, f"delays = {law}"))
+    family = read_simulation(file).problem
+    assert not isinstance(family, Problem)
+    scales = {law.frozen.kwds["scale"] for run in range(9) for law in family(family_generator(0, run)).delays}  # type: ignore[attr-defined]
+    assert len(scales) == (18 if copies else 9)
+    assert all(10.0 <= scale <= 20.0 for scale in scales)
+
+
 def test_a_family_in_a_module_beside_the_file(file: Path) -> None:
     (file.parent / "beside_the_file.py").write_text(OWN)
     file.write_text(TEXT.replace(f"{R}\n{D}", 'family = "beside_the_file:draw"'))

@@ -3,9 +3,9 @@ and as plain data."""
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from belated.delays import DelayLaw
 from belated.errors import BelatedError, ConfigurationError, NotReproducible
 from belated.problem import Family, Problem
+from belated.registry import import_object
 from belated.rewards import Bernoulli, RewardLaw
 from belated.specs.laws import delay_spec, read_delay, read_reward, reward_spec
 from belated.specs.tables import fmt, indexed, integer, mapping, reject_unknown, within
@@ -33,7 +34,7 @@ def read_problem(data: Any, at: str = "problem") -> Problem | Family:
             raise ConfigurationError(f"{at}.{key} is missing; a problem needs rewards and delays.")
     if _is_random(values):
         return DeclaredFamily(dict(values), at)
-    laws = {key: _READERS[key](values[key], f"{at}.{key}") for key in ("rewards", "delays")}
+    laws = {key: read(values[key], f"{at}.{key}") for key, (read, _) in _READERS.items()}
     return _build_problem(laws["rewards"], laws["delays"], at)
 
 
@@ -46,11 +47,8 @@ def _build_problem(rewards: Any, delays: Any, at: str) -> Problem:
 
 def _imported_family(name: Any, at: str) -> Family:
     """A user's function, given as ``package.module:function``; it is called once, so that a mistake shows here."""
-    module, _, function = str(name).partition(":")
     try:
-        family: Any = importlib.import_module(module)
-        for part in function.split("."):
-            family = getattr(family, part)
+        family = import_object(str(name))
     except Exception as error:  # a user's module may fail in any way
         why = str(error) if isinstance(error, ImportError | AttributeError | ValueError) else repr(error)
         raise ConfigurationError(
@@ -122,11 +120,11 @@ def _copies(law: Any, at: str) -> list[tuple[str, Any]]:
     return [(at, {key: value for key, value in law.items() if key != "repeat"})] * count
 
 
-_READERS: dict[str, Callable[[Any, str], Any]] = {
-    "rewards": _read_rewards,
-    "delays": _read_delays,
-    "rewards[]": read_reward,
-    "delays[]": read_delay,
+Reader = Callable[[Any, str], Any]
+
+_READERS: dict[str, tuple[Reader, Reader]] = {
+    "rewards": (_read_rewards, read_reward),
+    "delays": (_read_delays, read_delay),
 }
 """What reads each key of a problem, and what reads one law of it."""
 
@@ -147,7 +145,7 @@ class DeclaredFamily:
     def __init__(self, data: dict[str, Any], at: str = "problem") -> None:
         self.data = data
         self._at = at
-        self._samplers = {key: _sampler(data[key], f"{at}.{key}", _READERS[key]) for key in ("rewards", "delays")}
+        self._samplers = {key: _sampler(data[key], f"{at}.{key}", *readers) for key, readers in _READERS.items()}
         for generator in (_End(0), _End(1), np.random.default_rng(0)):  # a mistake shows here, not in some late run
             self(generator)
 
@@ -174,32 +172,26 @@ Generator = np.random.Generator | _End
 Sampler = Callable[[Generator], Any]
 
 
-def _sampler(data: Any, at: str, read: Callable[[Any, str], Any]) -> Sampler:
+def _sampler(data: Any, at: str, read: Reader, read_law: Reader) -> Sampler:
     """A function that draws the laws of the data; fast, since each run calls it."""
-    if not _is_random(data):
-        laws = read(data, at)
-        return lambda _: laws
-    if isinstance(data, list) or "repeat" in data:
-        read_law = _READERS[f"{at.rpartition('.')[2]}[]"]
+    if _is_random(data) and (isinstance(data, list) or "repeat" in data):
         expanded = expand_repeats(data, at)
         samplers = {id(law): _law_sampler(law, key, read_law) for key, law in expanded}  # copies of a law share one
         each = [samplers[id(law)] for _, law in expanded]
         return lambda rng: [sample(rng) for sample in each]
-    return lambda rng: read(_sampled(data, rng, at), at)
+    return _law_sampler(data, at, read)
 
 
-def _law_sampler(data: Any, at: str, read: Callable[[Any, str], Any]) -> Sampler:
+def _law_sampler(data: Any, at: str, read: Reader) -> Sampler:
     """A function that draws one law; a law of plain numbers is then built without reading the data again."""
+    first = read(_sampled(data, _End(0), at), at)
     if not _is_random(data):
-        law = read(data, at)
-        return lambda _: law
-    plain = isinstance(data, Mapping) and all(
-        isinstance(value, int | float | str) or _is_range(value) for value in data.values()
-    )
-    if not plain:
-        return lambda rng: read(_sampled(data, rng, at), at)
-    cls = type(read(_sampled(data, _End(0), at), at))
+        return lambda _: first
     values = {key: value for key, value in data.items() if key != "law"}
+    cls = type(first)
+    plain = all(isinstance(value, int | float | str) or _is_range(value) for value in values.values())
+    if not plain or not is_dataclass(cls) or not set(values) <= {field.name for field in fields(cls)}:
+        return lambda rng: read(_sampled(data, rng, at), at)
     ranges = [(key, value["uniform"]) for key, value in values.items() if isinstance(value, Mapping)]
     fixed = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
 
