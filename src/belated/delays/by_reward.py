@@ -11,7 +11,7 @@ import numpy.typing as npt
 from belated.delays import DelayLaw, LawRow, LawTableBuilder, Mixture, delay_law
 from belated.errors import InvalidParameter
 from belated.rewards import RewardLaw
-from belated.validation import Domain
+from belated.validation import Domain, check_number
 
 _VALUE = Domain(0, 1)
 
@@ -44,8 +44,7 @@ class ByReward(DelayLaw):
                     "ByReward: the mapping is empty; give {reward: law, ...}, such as {0: Fixed(0), 1: Fixed(100)}."
                 )
             checked = {
-                float(_VALUE.check("ByReward", "a reward", value) or 0.0): _law(value, law)
-                for value, law in self.laws.items()
+                check_number("ByReward: a reward", value, _VALUE): _law(value, law) for value, law in self.laws.items()
             }
             object.__setattr__(self, "laws", dict(sorted(checked.items())))
         elif not callable(self.laws):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
 from belated.errors import InvalidParameter
 from belated.rewards import RewardLaw
-from belated.validation import Domain
+from belated.validation import Domain, check_number
 
 _WEIGHT = Domain(0, 1e12)
 
@@ -39,7 +39,7 @@ class Mixture(DelayLaw):
                 raise InvalidParameter(
                     f"Mixture: part {j} is {part!r}; give (weight, delay law), such as (0.5, Fixed(10))."
                 )
-            parts.append((float(_WEIGHT.check("Mixture", f"the weight of part {j}", part[0]) or 0.0), part[1]))
+            parts.append((check_number(f"Mixture: the weight of part {j}", part[0], _WEIGHT), part[1]))
         total = math.fsum(weight for weight, _ in parts)
         if not total > 0.0:
             raise InvalidParameter("Mixture: all weights are 0; give at least one weight > 0.")

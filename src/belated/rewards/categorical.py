@@ -13,7 +13,7 @@ from belated.errors import InvalidParameter, UnsupportedSupport
 from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder, cumulative_before, last_at_most
 from belated.kernel.rng import to_unit
 from belated.rewards._base import RewardLaw, discrete_cdf, reward_law
-from belated.validation import Domain
+from belated.validation import Domain, check_number
 
 _NUMBER = Domain()
 
@@ -36,9 +36,7 @@ class Categorical(RewardLaw):
             numbers = getattr(self, name)
             if isinstance(numbers, str) or not isinstance(numbers, Sequence | np.ndarray) or len(numbers) == 0:
                 raise InvalidParameter(f"Categorical: {name} is {numbers!r}; give a list of at least one number.")
-            checked = tuple(
-                float(_NUMBER.check("Categorical", f"{name}[{j}]", v) or 0.0) for j, v in enumerate(numbers)
-            )
+            checked = tuple(check_number(f"Categorical: {name}[{j}]", v, _NUMBER) + 0.0 for j, v in enumerate(numbers))
             object.__setattr__(self, name, checked)
         if len(self.values) != len(self.probabilities):
             raise InvalidParameter(

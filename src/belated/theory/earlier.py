@@ -17,7 +17,7 @@ from belated.errors import InvalidParameter
 from belated.problem import Problem
 from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, sum_of_terms
 from belated.theory.minimise import common_cdf, minimise_delay, sum_of_ratios
-from belated.validation import Domain
+from belated.validation import Domain, check_number
 
 _CHECKED = 1_000_000
 """Up to this round a condition on a distribution function is checked in every round."""
@@ -105,7 +105,7 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
     86
     """
     check_independent(check_problem(problem), "manegueu")
-    exponent = float(_ALPHA.check("manegueu", "alpha", alpha) or 0.0)
+    exponent = check_number("manegueu: alpha", alpha, _ALPHA)
     horizon = check_horizon(horizon)
     dense = np.arange(1.0, min(horizon, _CHECKED) + 1.0)
     g = np.unique(np.concatenate([dense, np.geomspace(1.0, max(horizon, 1), 2000).round()]))

@@ -15,7 +15,7 @@ from belated.problem import Family, Problem
 from belated.rewards import Bernoulli, Categorical, Constant
 from belated.rewards._base import RewardLaw
 from belated.theory.bound import ANYONE, Bound, check_horizon, sum_of_terms
-from belated.validation import Domain
+from belated.validation import Domain, check_number
 
 _ARMS = Domain(2, 10**7, whole=True)
 _ROUNDS = Domain(0, 2**53, whole=True)
@@ -25,10 +25,6 @@ _SMALL = Domain(0, 0.5, open_low=True, open_high=True)
 _QUARTER = Domain(0, 0.25)
 _CONSTANT = Domain(0, math.inf, open_low=True)
 _HALF = Domain(0, 0.5, open_low=True)
-
-
-def _checked(domain: Domain, where: str, name: str, value: float) -> float:
-    return float(domain.check(where, name, value) or 0.0)
 
 
 # ---- Theorem 1 ----
@@ -49,12 +45,12 @@ def ucb_hard_instance(K: int, delay: int, *, epsilon: float = 0.0) -> Problem:  
     >>> problem.means.tolist(), problem.delays[0]
     ([0.5, 0.5, 0.5, 1.0], Fixed(rounds=100))
     """
-    count = int(_checked(_ARMS, "ucb_hard_instance", "K", K))
-    wait = Fixed(int(_checked(_ROUNDS, "ucb_hard_instance", "delay", delay)))
+    count = int(check_number("ucb_hard_instance: K", K, _ARMS))
+    wait = Fixed(int(check_number("ucb_hard_instance: delay", delay, _ROUNDS)))
     if epsilon == 0.0:
         rewards: list[RewardLaw] = [*([Bernoulli(0.5)] * (count - 1)), Constant(1.0)]
         return Problem(rewards, wait)
-    top = 1.0 - _checked(_SMALL, "ucb_hard_instance", "epsilon", epsilon)
+    top = 1.0 - check_number("ucb_hard_instance: epsilon", epsilon, _SMALL)
     scaled = Categorical([0.0, top], [0.5, 0.5])
     return Problem([Bernoulli(0.5), *([scaled] * (count - 2)), Constant(top)], wait)
 
@@ -93,10 +89,10 @@ def lower_bound_independent(
     """
     where = "lower_bound_independent"
     sizes = _gaps(gaps, where)
-    share = _checked(_LEVEL, where, "q", q)
-    wait = _checked(_ROUNDS, where, "delay", delay)
-    exponent = _checked(_EXPONENT, where, "alpha", alpha)
-    c = _checked(_CONSTANT, where, "constant", constant)
+    share = check_number(f"{where}: q", q, _LEVEL)
+    wait = check_number(f"{where}: delay", delay, _ROUNDS)
+    exponent = check_number(f"{where}: alpha", alpha, _EXPONENT)
+    c = check_number(f"{where}: constant", constant, _CONSTANT)
     rounds = check_horizon(horizon)
     if wait > rounds:
         raise InvalidParameter(f"{where}: delay is {delay} and horizon {horizon}; the theorem needs delay <= horizon.")
@@ -144,8 +140,8 @@ def independent_hard_instance(
     """
     where = "independent_hard_instance"
     sizes = _gaps(gaps, where)
-    share = _checked(_LEVEL, where, "q", q)
-    wait = Fixed(int(_checked(_ROUNDS, where, "delay", delay)))
+    share = check_number(f"{where}: q", q, _LEVEL)
+    wait = Fixed(int(check_number(f"{where}: delay", delay, _ROUNDS)))
     law: DelayLaw = wait if share == 1.0 else Mixture([(share, wait), (1.0 - share, Never())])
     if rng is not None:
         if not isinstance(rng, np.random.Generator):
@@ -182,8 +178,8 @@ def lower_bound_dependent(
     100.0
     """
     where = "lower_bound_dependent"
-    size = _checked(_HALF, where, "gap", gap)
-    wait = _checked(_ROUNDS, where, "delay", delay)
+    size = check_number(f"{where}: gap", gap, _HALF)
+    wait = check_number(f"{where}: delay", delay, _ROUNDS)
     rounds = check_horizon(horizon)
     if wait > rounds:
         raise InvalidParameter(f"{where}: delay is {delay} and horizon {horizon}; the theorem needs delay <= horizon.")
@@ -196,8 +192,8 @@ def lower_bound_dependent(
             f"{where}: gap is {gap} and alpha is given; the lemma behind the second part is for gaps up to 1/4. "
             "Leave out alpha for the first part only."
         )
-    exponent = _checked(_EXPONENT, where, "alpha", alpha)
-    c = _checked(_CONSTANT, where, "constant", constant)
+    exponent = check_number(f"{where}: alpha", alpha, _EXPONENT)
+    c = check_number(f"{where}: constant", constant, _CONSTANT)
     learning = max(((1.0 - exponent) * math.log(rounds) - math.log(8.0 * c / size)) / (32.0 * size), 0.0)
     both = _lower("Theorem 6, second part", learning / 2.0, waiting / 2.0, "half the sum of the two parts")
     forms = {"waiting": first, "both": both}
@@ -223,8 +219,8 @@ def dependent_hard_pair(gap: float, delay: int) -> tuple[Problem, Problem]:
     (0, 2000)
     """
     where = "dependent_hard_pair"
-    size = _checked(_HALF, where, "gap", gap)
-    late = Fixed(int(_checked(_ROUNDS, where, "delay", delay)))
+    size = check_number(f"{where}: gap", gap, _HALF)
+    late = Fixed(int(check_number(f"{where}: delay", delay, _ROUNDS)))
     at_once = Fixed(0)
     sometimes = _either(4.0 * size / (1.0 + 2.0 * size), late, at_once)
     neutral = _either(2.0 * size, late, at_once)
@@ -244,7 +240,7 @@ def _gaps(gaps: Sequence[float], where: str) -> np.ndarray[tuple[int], np.dtype[
     """Gaps in [0, 1/4], one of them 0."""
     if isinstance(gaps, str) or not isinstance(gaps, Sequence | np.ndarray) or len(gaps) == 0:
         raise InvalidParameter(f"{where}: gaps are {gaps!r}; give a list of numbers in [0, 1/4], one of them 0.")
-    sizes = np.array([_checked(_QUARTER, where, f"gaps[{place}]", gap) for place, gap in enumerate(gaps)])
+    sizes = np.array([check_number(f"{where}: gaps[{place}]", gap, _QUARTER) for place, gap in enumerate(gaps)])
     if not np.any(sizes == 0.0):
         raise InvalidParameter(f"{where}: gaps are {list(gaps)!r}; one of them, the best arm's, must be 0.")
     return sizes
