@@ -357,6 +357,19 @@ def test_every_kernel_function_is_reached_from_an_entry() -> None:
 
 
 @NEEDS_JIT
+def test_code_of_a_closure_is_found_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each made anew, as in another process; one for other kinds of laws has its own folder."""
+    from belated.engine.batch_sampling import ALL_KINDS, BatchKinds
+    from belated.engine.sources import _batch_drawer
+
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    fixed = BatchKinds(only_bernoulli=True, delays=(), leads=False)
+    for kinds in (fixed, fixed, fixed._replace(delays=ALL_KINDS.delays[:1])):
+        assert _batch_drawer.__wrapped__(kinds)()
+    assert sorted(len(list(folder.glob("*.nbc"))) for folder in tmp_path.iterdir()) == [1, 1]
+
+
+@NEEDS_JIT
 def test_kernels_of_a_gpu_have_a_folder_for_each_policy_and_variant(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import pytest
 from belated import Bandit, Problem, simulate
 from belated.delays import Empirical, Fixed, Geometric, Pareto
 from belated.errors import InvalidParameter
-from belated.policies import UCB, ConfidencePolicy, State, policy
+from belated.policies import UCB, ConfidencePolicy, Policy, State, policy
 from belated.rewards import Bernoulli, Beta, Uniform
 from own_policies import Impatient, PullsUCB
 from sampling import Prefetched
@@ -137,34 +138,64 @@ def test_a_table_among_the_parameters_is_refused() -> None:
 PROBLEM = Problem([Bernoulli(0.5), Bernoulli(0.6)], Fixed(3))
 
 
-def choosing(given: Any) -> Any:
-    """A policy whose third choice is ``given``."""
+@policy
+class WildFloat(Policy):
+    """Its third choice is ``given``."""
 
-    @policy
-    class Wild(ConfidencePolicy):
-        """Chooses what it is told to."""
+    label = "WildFloat"
+    given: float = 0.0
 
-        label = "Wild"
+    class KernelParams(NamedTuple):
+        """The choice."""
 
-        @staticmethod
-        def choose(policy: Any, state: State, now: Any) -> Any:
-            return given if now == 3 else type(given)(0)
+        given: float
 
-    return Wild()
+    def kernel_params(self, arms: int) -> tuple[float, ...]:
+        return (self.given,)
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        return policy.given if now == 3 else 0.0
+
+    @staticmethod
+    def lower(policy: Any, arm: Any) -> Any:
+        return 0.0
+
+    @staticmethod
+    def upper(policy: Any, arm: Any) -> Any:
+        return 1.0
 
 
-@pytest.mark.parametrize("given", [-1, 2, 2**32 + 1, 2**40, 1.7, -0.5, float("nan"), float("inf")])
-def test_a_choice_that_is_no_arm_is_an_error(given: Any) -> None:
+@policy
+class WildInteger(WildFloat):
+    """The same as an integer."""
+
+    label = "WildInteger"
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        return np.int64(policy.given) if now == 3 else np.int64(0)
+
+
+WILD: list[Any] = [
+    *(WildInteger(float(given)) for given in (-1, 2, 2**32 + 1, 2**40)),
+    *(WildFloat(given) for given in (1.7, -0.5, math.nan, math.inf)),
+]
+
+
+@pytest.mark.parametrize("wild", WILD, ids=repr)
+def test_a_choice_that_is_no_arm_is_an_error(wild: Any) -> None:
     with pytest.raises(InvalidParameter, match="gave an arm that does not exist; with 2 arms"):
-        simulate(PROBLEM, choosing(given), horizon=50, runs=1)
-    bandit = Bandit(["a", "b"], choosing(given))
+        simulate(PROBLEM, wild, horizon=50, runs=1)
+    bandit = Bandit(["a", "b"], wild)
     bandit.choose(2)
     with pytest.raises(InvalidParameter, match="gave an arm that does not exist; with 2 arms"):
         bandit.choose()
 
 
 def test_a_whole_number_that_is_a_float_is_an_arm() -> None:
-    assert simulate(PROBLEM, choosing(1.0), horizon=50, runs=1).pulls[0, 0].tolist() == [49, 1]
+    for wild in (WildFloat(1.0), WildInteger(1.0)):
+        assert simulate(PROBLEM, wild, horizon=50, runs=1).pulls[0, 0].tolist() == [49, 1]
 
 
 @policy

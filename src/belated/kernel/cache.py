@@ -321,6 +321,9 @@ def cache_in(folder: Path, function: Callable[..., Any], base: Any = _caching.Fu
 
         _impl_class = implementation
 
+        def _index_key(self, sig: Any, codegen: Any) -> Any:
+            return sig, codegen.magic_tuple()  # numba's has a hash of closures, which differs in every process
+
         def _load_overload(self, *arguments: Any) -> Any:
             try:
                 return super()._load_overload(*arguments)
