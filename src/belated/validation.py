@@ -11,9 +11,11 @@ from collections.abc import Callable, Collection
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from numbers import Integral, Rational, Real
-from typing import Annotated, Any, TypeGuard, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeGuard, TypeVar, get_args, get_origin, get_type_hints
 
 from belated.errors import BelatedError, InvalidParameter
+
+T = TypeVar("T")
 
 HUGE = float(2**1023)
 """Numbers as large as this count as infinite."""
@@ -163,19 +165,21 @@ class Parameter:
     required: bool
 
 
+def annotation(hint: Any, kind: type[T]) -> T | None:
+    """What ``Annotated`` adds to a type: the first value of this kind, if there is one."""
+    extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return next((extra for extra in extras if isinstance(extra, kind)), None)
+
+
 @cache
 def _fields_of(cls: Any) -> tuple[Parameter, ...]:
     hints = get_type_hints(cls, include_extras=True)
     parameters = []
     for field in fields(cls):
-        if not field.init:
-            continue
-        hint = hints[field.name]
-        domain = None
-        if get_origin(hint) is Annotated:
-            domain = next((extra for extra in get_args(hint)[1:] if isinstance(extra, Domain)), None)
-        required = field.default is MISSING and field.default_factory is MISSING
-        parameters.append(Parameter(field.name, domain, None if required else field.default, required))
+        if field.init:
+            required = field.default is MISSING and field.default_factory is MISSING
+            default = None if required else field.default
+            parameters.append(Parameter(field.name, annotation(hints[field.name], Domain), default, required))
     return tuple(parameters)
 
 

@@ -8,7 +8,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, g
 
 from belated.errors import ConfigurationError
 from belated.formatting import shorten
-from belated.validation import Domain, check_integer, check_number
+from belated.validation import Domain, annotation, check_integer, check_number, fields_of
 
 T = TypeVar("T")
 _WORDS: dict[Any, str] = {str: "text in quotes", float: "a number", int: "a whole number", bool: "true or false"}
@@ -119,15 +119,11 @@ def from_table_by_kind(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
 def _fields(cls: Any) -> tuple[_Field, ...]:
     hints = get_type_hints(cls, include_extras=True)
     described = []
-    for field in fields(cls):
-        if field.init:
-            hint = hints[field.name]
-            extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-            key = next((extra for extra in extras if isinstance(extra, Key)), Key())
-            domain = next((extra for extra in extras if isinstance(extra, Domain)), None)
-            give = key.give or (domain.describe() if domain else _WORDS.get(_plain_type(hint), ""))
-            required = field.default is MISSING and field.default_factory is MISSING
-            described.append(_Field(field.name, key.name or field.name, hint, required, give))
+    for parameter in fields_of(cls):
+        name, domain, hint = parameter.name, parameter.domain, hints[parameter.name]
+        key = annotation(hint, Key) or Key()
+        give = key.give or (domain.describe() if domain else _WORDS.get(_plain_type(hint), ""))
+        described.append(_Field(name, key.name or name, hint, parameter.required, give))
     return tuple(described)
 
 
@@ -141,14 +137,10 @@ def _read(value: Any, hint: Any, at: str) -> Any:
     if hint is Any:
         return value
     if origin is Annotated:
-        plain, *extras = get_args(hint)
-        for extra in extras:
-            if isinstance(extra, Key) and extra.read is not None:
-                return extra.read(value, at)
-        for extra in extras:
-            if isinstance(extra, Domain):
-                return within(extra, value, at)
-        return _read(value, plain, at)
+        key, domain = annotation(hint, Key), annotation(hint, Domain)
+        if key is not None and key.read is not None:
+            return key.read(value, at)
+        return within(domain, value, at) if domain is not None else _read(value, _plain_type(hint), at)
     if origin in (Union, UnionType):  # X | None: a file cannot say None
         return _read(value, get_args(hint)[0], at)
     if origin is tuple:
