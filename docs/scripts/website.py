@@ -22,8 +22,8 @@ from belated import errors
 from belated.delays._base import DELAYS
 from belated.policies import POLICIES
 from belated.rewards._base import REWARDS
+from belated.studies import experiments
 from belated.studies.claims import TESTS
-from belated.studies.experiments import reader
 from belated.studies.figures import ROWS
 from belated.validation import fields_of
 
@@ -122,8 +122,8 @@ def _written(field: Any) -> str:
 
 
 def form_page() -> str:
-    """Return the format of an experiment file, from its reader's docstring."""
-    drawing = (reader.__doc__ or "").partition("::\n")[2]
+    """Return the format of an experiment file, from the package's docstring."""
+    drawing = (experiments.__doc__ or "").partition("::\n")[2]
     return "```text\n" + inspect.cleandoc("\n" + drawing).strip("\n") + "\n```"
 
 

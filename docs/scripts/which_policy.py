@@ -13,8 +13,8 @@ from typing import NamedTuple
 from markdown_tables import table
 
 from belated.studies.arena import Scenario, Scores
-from belated.studies.arena.files import read
 from belated.studies.arena.scenarios import DEPENDENT, LOST
+from belated.studies.arena.scores import read
 
 DOCS = Path(__file__).resolve().parent.parent
 SCORES = DOCS / "scripts" / "arena.json"

@@ -15,7 +15,7 @@ from belated import simulate
 from belated.errors import Interrupted
 from belated.studies.arena import Scores, contestants, play
 from belated.studies.arena import scenarios as find
-from belated.studies.arena.files import read, to_dict
+from belated.studies.arena.scores import read, to_dict
 from terminal import Watched
 
 MODULE: Any = sys.modules["belated.studies.runner"]

@@ -13,10 +13,8 @@ import pytest
 from pages import ROOT
 
 from belated.policies import default_policy
-from belated.studies.arena import Scenario, Scores, contestants, scenarios
-from belated.studies.arena.contestants import labels_of
-from belated.studies.arena.files import read
-from belated.studies.arena.play import PRECISION
+from belated.studies.arena import PRECISION, Scenario, Scores, contestants, labels_of, scenarios
+from belated.studies.arena.scores import read
 
 SCRIPTS = ROOT / "docs" / "scripts"
 FILE, PAGE, PICTURE = SCRIPTS / "arena.json", ROOT / "docs" / "which-policy.md", ROOT / "docs" / "images" / "arena.png"

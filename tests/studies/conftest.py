@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 import belated
 from belated.cli import app
 from belated.studies.experiments import select
-from belated.studies.report import summarize, write_report
+from belated.studies.report import summarize
 from belated.studies.reproduce import reproduce
-from tiny import FRACTION, shortened, written
+from tiny import FRACTION, shortened, write_report, written
 
 PATIENCE = 1800.0
 """Seconds to wait for another process."""

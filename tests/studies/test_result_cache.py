@@ -13,7 +13,7 @@ from belated import Problem, Result, simulate
 from belated.delays import Fixed
 from belated.policies import UCB
 from belated.rewards import Bernoulli
-from belated.studies.result_cache import ResultCache
+from belated.studies.runner import ResultCache
 
 PROBLEM = Problem([Bernoulli(0.3), Bernoulli(0.7)], Fixed(3))
 

@@ -5,6 +5,7 @@ and one never: uniform choice has a regret of exactly 25 there."""
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 from belated.simulation.result import Result
 from belated.simulation.simulate import simulate
 from belated.studies.experiments import PaperExperiment, read_file
+from belated.studies.report import Report, Summary
+from belated.studies.reproduce import ExperimentOutcome
 from belated.studies.study import Cell
 
 HEAD = """\
@@ -111,6 +114,12 @@ def written(folder: Path, text: str = TINY, name: str = "tiny") -> Path:
 def experiment(folder: Path, text: str = TINY, name: str = "tiny") -> PaperExperiment:
     """The text as an experiment."""
     return read_file(written(folder, text, name))
+
+
+def write_report(out: Path, summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Path:
+    """Write the report of outcomes; its page."""
+    with Report(out) as report:
+        return report.finish(summary, outcomes)
 
 
 class Played:

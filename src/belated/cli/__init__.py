@@ -1,6 +1,6 @@
 """The command line: ``belated`` and ``python -m belated``.
 
-One module per command. A command imports what it needs when it runs, so that ``--help`` starts quickly."""
+A command imports what it needs when it runs, so that ``--help`` starts quickly."""
 
 from __future__ import annotations
 
@@ -10,21 +10,8 @@ from typing import Annotated
 
 import typer
 
-from belated.cli import (
-    arena,
-    bounds,
-    catalogue,
-    demo,
-    help_text,
-    import_cmd,
-    keys,
-    plot,
-    reproduce,
-    serve,
-    simulate,
-    sweep,
-    verify,
-)
+from belated._version import __version__
+from belated.cli import arena, bounds, catalogue, help_text, plot, reproduce, service, simulate
 
 app = typer.Typer(
     help=help_text.APP,
@@ -37,8 +24,6 @@ app = typer.Typer(
 
 def _show_version(show: bool) -> None:
     if show:
-        from belated._version import __version__
-
         typer.echo(f"belated {__version__}")
         raise typer.Exit
 
@@ -57,17 +42,17 @@ def _belated(
 
 app.command("policies", help=help_text.POLICIES)(catalogue.policies_command)
 app.command("laws", help=help_text.LAWS)(catalogue.laws_command)
-app.command("simulate", help=help_text.SIMULATE)(simulate.command)
-app.command("sweep", help=help_text.SWEEP)(sweep.command)
+app.command("simulate", help=help_text.SIMULATE)(simulate.simulate_command)
+app.command("sweep", help=help_text.SWEEP)(simulate.sweep_command)
 app.command("plot", help=help_text.PLOT)(plot.command)
 app.command("bounds", help=help_text.BOUNDS)(bounds.command)
 app.command("reproduce", help=help_text.REPRODUCE)(reproduce.command)
 app.command("arena", help=help_text.ARENA)(arena.command)
-app.command("serve", help=help_text.SERVE)(serve.command)
-app.command("verify", help=help_text.VERIFY)(verify.command)
-app.command("import", help=help_text.IMPORT)(import_cmd.command)
-app.command("demo", help=help_text.DEMO)(demo.command)
-app.add_typer(keys.app, name="keys", help=help_text.KEYS)
+app.command("serve", help=help_text.SERVE)(service.serve_command)
+app.command("verify", help=help_text.VERIFY)(service.verify_command)
+app.command("import", help=help_text.IMPORT)(service.import_command)
+app.command("demo", help=help_text.DEMO)(service.demo_command)
+app.add_typer(service.keys_app, name="keys")
 
 
 def main() -> None:

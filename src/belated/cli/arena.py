@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
+from belated.atomic_output import StagedOutput
 from belated.cli.console import (
     console,
     error_messages,
     exit_interrupted,
+    finished_part,
     interrupted_once,
     note_written,
     progress_bar,
 )
 from belated.cli.options import Device, Quiet, Workers
+from belated.errors import ConfigurationError
+from belated.formatting import duration
 
 if TYPE_CHECKING:
     from belated.studies.arena import Scenario
     from belated.studies.arena.scores import Scores
+    from belated.studies.runner import RunnerStep
 
 OUT = Path("out/arena")
 
@@ -51,42 +59,27 @@ def command(
 ) -> None:
     """Compare all policies on all kinds of delays."""
     with error_messages():
-        from belated.studies.arena import scenarios
+        from belated.specs.tables import find_modules_beside
+        from belated.studies.arena import contestants, play, scenarios
+        from belated.studies.arena.scores import write
 
         chosen = scenarios(_split("rows", rows) or ["*"])
         if listed:
             _list(chosen)
             return
-        from belated.atomic_output import StagedOutput
-        from belated.errors import ArenaInterrupted
-        from belated.specs.tables import find_modules_beside
-        from belated.studies.arena import contestants, play
-        from belated.studies.arena.files import write
-
         find_modules_beside(Path("here"))  # the user's own policy may be in the current folder
         players = contestants(_split("policies", policies), _split("policy", policy))
         started = time.perf_counter()
-        interrupted = None
         with StagedOutput(out) as stage, interrupted_once():
-            try:
-                with progress_bar(quiet) as bar:
-                    scores = play(
-                        chosen,
-                        players,
-                        runs=runs,
-                        seed=seed,
-                        workers=workers,
-                        device=device,
-                        watch=None
-                        if bar is None
-                        else lambda step: bar.show(
-                            step.progress, f"{step.finished + 1}/{len(chosen)} {step.study}, {step.runs:,} runs"
-                        ),
-                    )
-            except ArenaInterrupted as error:
-                if error.scores is None:
-                    raise
-                interrupted, scores = error, error.scores
+            with progress_bar(quiet) as bar:
+
+                def watch(step: RunnerStep) -> None:
+                    if bar is not None:
+                        position = f"{step.finished + 1}/{len(chosen)} {step.study}"
+                        bar.show(step.progress, f"{position}, {step.runs:,} runs")
+
+                start = partial(play, runs=runs, seed=seed, workers=workers, device=device, watch=watch)
+                scores, interrupted = finished_part(lambda: start(chosen, players), "scores")
             write(stage, scores)
             names = stage.commit()
         if not quiet:
@@ -98,8 +91,6 @@ def command(
 
 def _split(option: str, names: list[str] | None) -> list[str]:
     """Split names at commas; an error if an option names nothing."""
-    from belated.errors import ConfigurationError
-
     for name in names or []:
         if not name.replace(",", "").strip():
             raise ConfigurationError(
@@ -109,8 +100,7 @@ def _split(option: str, names: list[str] | None) -> list[str]:
 
 
 def _show(scores: Scores, out: Path, spent: float) -> None:
-    from belated.cli.arena_tables import ranking_table, ratio_table
-    from belated.formatting import duration
+    from belated.cli.tables import ranking_table, ratio_table
 
     screen = console()
     ratios = ratio_table(scores, screen.width)
@@ -130,9 +120,6 @@ def _show(scores: Scores, out: Path, spent: float) -> None:
 
 def _list(scenarios: list[Scenario]) -> None:
     """Print names and reasons of scenarios, by kind."""
-    from rich.table import Table
-    from rich.text import Text
-
     screen = console()
     for kind in dict.fromkeys(scenario.kind for scenario in scenarios):
         screen.print(Text(f"\n{kind}", style="bold"))

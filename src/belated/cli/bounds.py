@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rich.table import Table
+from rich.text import Text
+
 from belated.cli.console import console, error_messages, plain_table
-from belated.cli.options import File, Horizon, Seed, overrides
+from belated.cli.options import File, Horizon, Seed
+from belated.formatting import quantity
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from belated.problem import Problem
     from belated.theory import Bound
 
@@ -18,14 +20,11 @@ if TYPE_CHECKING:
 def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
     """Print the bounds for the problem of a file."""
     with error_messages():
-        from rich.text import Text
-
-        from belated.formatting import quantity
         from belated.kernel.rng import family_generator
         from belated.problem import Problem
         from belated.studies.config import read_simulation
 
-        experiment = read_simulation(file, **overrides(None, seed, horizon, None))
+        experiment = read_simulation(file, seed=seed, horizon=horizon)
         screen = console()
         problem = experiment.problem
         rounds = experiment.horizon
@@ -52,8 +51,6 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
 
 def _bounds_table(bounds: dict[str, Bound], inapplicable: list[str], variants: list[str]) -> Table:
     """One row per policy."""
-    from belated.formatting import quantity
-
     table = plain_table()
     table.add_column("policy", overflow="fold")
     for name in ("bound", "learning", "waiting", "quantile"):
@@ -105,6 +102,4 @@ def _levels(quantiles: tuple[float, ...]) -> str:
 
 
 def _entries(entries: dict[str, float] | None) -> str:
-    from belated.formatting import quantity
-
     return "\n".join(f"{name} = {quantity(value)}" for name, value in entries.items()) if entries else "-"

@@ -10,17 +10,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from belated.cli.console import console, error_messages
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from belated.registry import Registry
-    from belated.validation import Parameter
+from belated.errors import UnknownName
+from belated.formatting import grouped
+from belated.registry import Registry
+from belated.validation import Parameter, fields_of
 
 SYMBOLS = (
     "For one arm: m pulls, n rewards observed so far (at least 1), S their sum. K arms, T the horizon. c is "
@@ -41,13 +43,7 @@ def policies_command(
     with error_messages():
         from belated.policies import POLICIES
 
-        screen = console()
-        if name is not None:
-            screen.print(*_look_up(name, {"policies": POLICIES}))
-            return
-        screen.print(_overview("Policies", POLICIES))
-        screen.print(SYMBOLS, style="dim")
-        screen.print("Details of one policy: belated policies NAME", style="dim")
+        _show(name, {"Policies": POLICIES}, SYMBOLS, "Details of one policy: belated policies NAME")
 
 
 def laws_command(
@@ -58,23 +54,27 @@ def laws_command(
         from belated.delays import DELAYS
         from belated.rewards import REWARDS
 
-        screen = console()
-        if name is not None:
-            screen.print(*_look_up(name, {"rewards": REWARDS, "delays": DELAYS}))
-            return
-        screen.print(_overview("Reward laws: distributions on [0, 1]", REWARDS))
-        screen.print(_overview("Delay laws: distributions on 0, 1, 2, ..., never", DELAYS))
-        screen.print("Details of one law: belated laws NAME", style="dim")
+        registries: dict[str, Registry[Any]] = {
+            "Reward laws: distributions on [0, 1]": REWARDS,
+            "Delay laws: distributions on 0, 1, 2, ..., never": DELAYS,
+        }
+        _show(name, registries, "Details of one law: belated laws NAME")
+
+
+def _show(name: str | None, registries: Mapping[str, Registry[Any]], *notes: str) -> None:
+    """Print the registries, by title, and the notes; or the details of one class."""
+    screen = console()
+    if name is not None:
+        screen.print(*_look_up(name, list(registries.values())))
+        return
+    for title, registry in registries.items():
+        screen.print(_overview(title, registry))
+    for note in notes:
+        screen.print(note, style="dim")
 
 
 def _overview(title: str, registry: Registry[Any]) -> RenderableType:
     """All classes of a registry; common parameters are listed once."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    from belated.validation import fields_of
-
     classes = list(registry.values())
     common = [item for item in fields_of(classes[0]) if all(item in fields_of(cls) for cls in classes)]
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 1, 0))
@@ -83,20 +83,20 @@ def _overview(title: str, registry: Registry[Any]) -> RenderableType:
     for name, cls in registry.items():
         label = getattr(cls, "label", name)
         lines: list[RenderableType] = [] if label == name else [Text(name, style="bold")]
-        lines += [Text(cls.formula, style="green"), _parameter_table(cls, without=common)]
+        lines += [
+            Text(cls.formula, style="green"),
+            _parameter_table(cls, [item for item in fields_of(cls) if item not in common]),
+        ]
         table.add_row(label, Group(*lines))
     if common:
-        table.add_row("all", _parameter_table(classes[0], only=common))
+        table.add_row("all", _parameter_table(classes[0], common))
     return Group(Text(title, style="bold underline"), Text(""), table, Text(""))
 
 
-def _details(key: str, registry: Registry[Any], name: str) -> RenderableType:
+def _details(registry: Registry[Any], name: str) -> RenderableType:
     """The documentation of a class, and an example for a file."""
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.text import Text
-
     cls: Any = registry[name]
+    key = "policy" if registry.kind == "policy" else "law"
     label = getattr(cls, "label", name)
     heading = Text.assemble((name, "bold cyan"), (f"  {registry.kind}", "dim"))
     if label != name:
@@ -104,7 +104,7 @@ def _details(key: str, registry: Registry[Any], name: str) -> RenderableType:
     parts: list[RenderableType] = [Text(""), heading, Text(cls.formula, style="green")]
     for paragraph in _prose(cls):
         parts += [Text(""), Text(paragraph)]
-    parts += [Text(""), Text("Parameters", style="bold"), _parameter_table(cls)]
+    parts += [Text(""), Text("Parameters", style="bold"), _parameter_table(cls, fields_of(cls))]
     parts += [Text(""), Text("In a file", style="bold"), Text(example_toml(key, cls), style="yellow"), Text("")]
     return Padding(Group(*parts), (0, 1))
 
@@ -117,17 +117,10 @@ def _prose(cls: type) -> list[str]:
     return [part if "\n-" in f"\n{part}" else " ".join(part.split()) for part in paragraphs]
 
 
-def _parameter_table(
-    cls: Any, *, only: Sequence[Parameter] | None = None, without: Sequence[Parameter] = ()
-) -> RenderableType:
-    """Name, domain and default of each parameter."""
-    from rich.table import Table
-    from rich.text import Text
-
+def _parameter_table(cls: Any, parameters: Sequence[Parameter]) -> RenderableType:
+    """Name, domain and default of some parameters of a class."""
     from belated.specs import EXAMPLES
-    from belated.validation import fields_of
 
-    parameters = [item for item in fields_of(cls) if item not in without and (only is None or item in only)]
     if not parameters:
         return Text("no parameters", style="dim")
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -149,8 +142,6 @@ def _default(parameter: Parameter) -> str:
         return ""
     if isinstance(parameter.default, bool):
         return f"default {str(parameter.default).lower()}"
-    from belated.formatting import grouped
-
     return "optional" if parameter.default is None else f"default {grouped(parameter.default)}"
 
 
@@ -178,8 +169,6 @@ def example_toml(key: str, cls: Any) -> str:
 
 def _example(cls: Any) -> dict[str, Any]:
     """The arguments of the constructor in the docstring of a class."""
-    from belated.validation import fields_of
-
     names = [parameter.name for parameter in fields_of(cls)]
     for example in doctest.DocTestParser().get_examples(cls.__doc__ or ""):
         for node in ast.walk(ast.parse(example.source)):
@@ -191,19 +180,18 @@ def _example(cls: Any) -> dict[str, Any]:
     return {}
 
 
-def _look_up(name: str, registries: Mapping[str, Registry[Any]]) -> list[RenderableType]:
+def _look_up(name: str, registries: Sequence[Registry[Any]]) -> list[RenderableType]:
     """The details of the class of this name in each registry; an error that suggests a name if there is none."""
-    from belated.errors import UnknownName
     from belated.specs.tables import suggest
 
     matches = [
-        _details("policy" if registry.kind == "policy" else "law", registry, known)
-        for registry in registries.values()
+        _details(registry, known)
+        for registry in registries
         for known, cls in registry.items()
         if name.lower() in (known.lower(), getattr(cls, "label", known).lower())
     ]
     if not matches:
-        names = list(dict.fromkeys(known for registry in registries.values() for known in registry))
-        kinds = " or ".join(registry.kind for registry in registries.values())
+        names = list(dict.fromkeys(known for registry in registries for known in registry))
+        kinds = " or ".join(registry.kind for registry in registries)
         raise UnknownName(f"{name!r} is not a {kinds}.{suggest(name, names)} There are {', '.join(names)}.")
     return matches

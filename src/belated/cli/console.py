@@ -8,15 +8,20 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from belated.errors import BelatedError, Interrupted
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from belated.simulation.progress import ProgressBar
 
-    from belated.simulation.progress import Progress, ProgressBar
+T = TypeVar("T")
 
 MISTAKE = 2
 """Exit status after a mistake of the user."""
@@ -26,29 +31,33 @@ INTERRUPTED = 130
 
 def console(stderr: bool = False) -> Console:
     """The console; colours appear only on a terminal."""
-    from rich.console import Console
-
     return Console(stderr=stderr, highlight=False, emoji=False)
 
 
 def plain_table() -> Table:
     """An empty table with a rule under its header."""
-    from rich import box
-    from rich.table import Table
-
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
 
 
 def note(text: str, style: str = "", prefix: str = "", stderr: bool = False) -> None:
     """Print a line without wrapping it, so that it can be searched and copied."""
-    from rich.text import Text
-
     console(stderr).print(Text.assemble((prefix, style), text), soft_wrap=True)
 
 
 def note_written(what: str) -> None:
     """Print what was written."""
     note(what, "bold green", "wrote ")
+
+
+def finished_part(play: Callable[[], T], attribute: str) -> tuple[T, Interrupted | None]:
+    """What ``play`` returns; after Ctrl-C the finished part, an attribute of the error, and the error."""
+    try:
+        return play(), None
+    except Interrupted as error:
+        finished: T | None = getattr(error, attribute)
+        if not finished:
+            raise
+        return finished, error
 
 
 def exit_interrupted(message: str, prefix: str = "interrupted ") -> None:
@@ -67,17 +76,8 @@ def progress_bar(quiet: bool) -> AbstractContextManager[ProgressBar | None]:
 
 
 @contextmanager
-def progress_callback(description: str, quiet: bool) -> Iterator[bool | Callable[[Progress], None]]:
-    """The argument ``progress`` of a simulation: the bar on a terminal, otherwise False."""
-    with progress_bar(quiet) as bar:
-        yield False if bar is None else lambda progress: bar.show(progress, description)
-
-
-@contextmanager
 def error_messages() -> Iterator[None]:
     """Turn errors that a user can cause into a message and an exit status, without a traceback."""
-    from belated.errors import BelatedError
-
     try:
         yield
     except KeyboardInterrupt as error:

@@ -102,10 +102,7 @@ LAWS = _help(
 
 SIMULATE = _help(
     "Simulate what a file describes; write a result, a table and a plot.",
-    _shell(
-        "belated simulate first.toml",
-        "belated simulate first.toml --runs 1000 --seed 7 --out out/more",
-    ),
+    _shell("belated simulate first.toml", "belated simulate first.toml --runs 1000 --seed 7 --out out/more"),
     "A minimal file:",
     _toml(example("first")),
     f"Without a section [bold]{escape('[[policies]]')}[/bold] it compares UCB, Thompson sampling,\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -28,12 +28,3 @@ Workers = Annotated[
 ]
 Device = Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to simulate.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
-Db = Annotated[
-    str | None,
-    typer.Option(metavar="PATH|URL", help="SQLite file, or postgresql://... [default: bandits.db]", show_default=False),
-]
-
-
-def overrides(runs: int | None, seed: int | None, horizon: int | None, out: Path | None) -> dict[str, Any]:
-    """The options that override keys of a file."""
-    return {"runs": runs, "seed": seed, "horizon": horizon, "out": out}

@@ -12,6 +12,7 @@ import typer
 
 from belated.cli.console import error_messages, note_written
 from belated.cli.options import Quiet
+from belated.errors import InvalidParameter, StateError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +43,6 @@ def command(
 
 def _figure_of(path: Path) -> tuple[Figure, Path]:
     """The figure of a saved result, or of the folder of a simulation or sweep, and its default path."""
-    from belated.errors import StateError
     from belated.simulation.result import Result
 
     if path.is_dir():
@@ -70,7 +70,6 @@ def _sweep_figure(path: Path) -> Figure:
     """The figure of a sweep's table."""
     import pandas
 
-    from belated.errors import StateError
     from belated.simulation.figures import plot_sweep
 
     try:
@@ -93,7 +92,6 @@ def _sweep_figure(path: Path) -> Figure:
 
 def _save(figure: Figure, target: Path) -> None:
     """Save a figure atomically."""
-    from belated.errors import InvalidParameter
     from belated.simulation.figures import save_figure
 
     if target.suffix.lower() not in FORMATS:

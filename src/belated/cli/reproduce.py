@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from belated.cli.console import (
     console,
     error_messages,
     exit_interrupted,
+    finished_part,
     interrupted_once,
     note_written,
     plain_table,
     progress_bar,
 )
 from belated.cli.options import Device, Quiet, Workers
+from belated.formatting import compact, duration
 
 if TYPE_CHECKING:
     from belated.studies.experiments import PaperExperiment
     from belated.studies.reproduce import ExperimentOutcome
+    from belated.studies.runner import RunnerStep
 
 OUT = Path("out/paper")
 STYLES = {"holds": "bold green", "fails": "bold red", "undecided": "bold yellow"}
@@ -47,56 +53,37 @@ def command(
     """Run the paper's experiments and test its claims."""
     with error_messages():
         from belated.studies.experiments import select
+        from belated.studies.report import Report, summarize
+        from belated.studies.report.phrasing import tally
+        from belated.studies.reproduce import reproduce
 
         if listed:
             _list(select(names or ["all"]))
             return
         experiments = select(names or [])
-        from belated.errors import ReproductionInterrupted
-        from belated.studies.report import Report, summarize
-        from belated.studies.report.phrasing import tally
-        from belated.studies.reproduce import reproduce
-        from belated.studies.runner import RunnerStep
-
         started = time.perf_counter()
-        interrupted = None
         numbers = {experiment.name: number for number, experiment in enumerate(experiments, 1)}
         with interrupted_once(), Report(out) as report:
-            try:
-                with progress_bar(quiet) as bar:
+            with progress_bar(quiet) as bar:
 
-                    def watch(step: RunnerStep) -> None:
-                        if bar is not None:
-                            position = f"{numbers[step.experiment]}/{len(numbers)} {step.experiment}"
-                            bar.show(step.progress, f"{position}, {step.study}, {step.runs:,} runs")
+                def watch(step: RunnerStep) -> None:
+                    if bar is not None:
+                        position = f"{numbers[step.experiment]}/{len(numbers)} {step.experiment}"
+                        bar.show(step.progress, f"{position}, {step.study}, {step.runs:,} runs")
 
-                    def done(outcome: ExperimentOutcome) -> None:
-                        with bar.hidden() if bar is not None else nullcontext():
-                            report.add(outcome)
-                            if not quiet:
-                                _show(outcome)
+                def done(outcome: ExperimentOutcome) -> None:
+                    with bar.hidden() if bar is not None else nullcontext():
+                        report.add(outcome)
+                        if not quiet:
+                            _show(outcome)
 
-                    outcomes = reproduce(
-                        experiments,
-                        out=out,
-                        fraction=fraction,
-                        seed=seed,
-                        workers=workers,
-                        device=device,
-                        fresh=fresh,
-                        watch=watch if bar is not None else None,
-                        done=done,
-                    )
-            except ReproductionInterrupted as error:
-                if not error.outcomes:
-                    raise
-                interrupted, outcomes = error, error.outcomes
+                start = partial(reproduce, out=out, fraction=fraction, seed=seed, workers=workers, device=device)
+                play = partial(start, experiments, fresh=fresh, watch=watch, done=done)
+                outcomes, interrupted = finished_part(play, "outcomes")
             seconds = time.perf_counter() - started
             summary = summarize(outcomes, seed, fraction, seconds, interrupted is not None)
             page = report.finish(summary, outcomes)
         if not quiet:
-            from belated.formatting import compact, duration
-
             screen = console()
             screen.print()
             if sum(summary.paper.values()):
@@ -115,9 +102,6 @@ def command(
 
 def _show(outcome: ExperimentOutcome) -> None:
     """Print the claims of a finished experiment."""
-    from rich.table import Table
-    from rich.text import Text
-
     from belated.studies.report.phrasing import MARKS, summary_line
 
     screen = console()
@@ -139,10 +123,6 @@ def _show(outcome: ExperimentOutcome) -> None:
 
 def _list(experiments: list[PaperExperiment]) -> None:
     """Print names, claims, runs and rounds of experiments."""
-    from rich.text import Text
-
-    from belated.formatting import compact
-
     table = plain_table()
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("title", overflow="fold")

@@ -1,8 +1,9 @@
-"""The tables printed after a simulation or a sweep."""
+"""The tables printed after a simulation, a sweep or the arena."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,16 +13,25 @@ from rich.text import Text
 
 from belated.cli.console import plain_table
 from belated.errors import BelatedError
-from belated.formatting import compact, duration, percentage, plural, plus_minus
+from belated.formatting import compact, duration, percentage, plural, plus_minus, ratio
 from belated.kernel.rng import family_generator
 from belated.problem import Problem
 from belated.simulation.result import Result
+from belated.studies.arena.scores import HIGH, Scores
 
 if TYPE_CHECKING:
     from belated.studies.sweep import Sweep
 
 SAMPLED_RUNS = 1000
 """Runs of a family whose problems are drawn again to find the best arm."""
+SHADES = ((1.0, "bold green"), (HIGH, ""), (2.0, "yellow"), (5.0, "dark_orange"), (float("inf"), "red"))
+"""The style of ratios up to a limit."""
+_COLUMN_WIDTH = 8
+"""The narrowest column of a policy, with its space."""
+_WIDE, _NARROW = 110, 80
+"""The width from which a worst scenario fits in one line, and from which it is shown at all."""
+_TWO_LINES = {"independent": "indepen-\ndent", "reward-dependent": "reward-\ndependent"}
+"""Kinds of scenarios whose names are too long for a narrow table."""
 
 
 def heading(name: str, result: Result, same_horizon: bool = True) -> Text:
@@ -68,8 +78,8 @@ def _difference(result: Result, row: int, best: int) -> str:
     text = plus_minus(difference.mean, difference.stderr, "+")
     if smallest <= 0.0:
         return text
-    ratio = float(result.final[row].mean()) / smallest
-    return f"{text}, {f'{ratio:,.0f}' if ratio >= 10 else f'{ratio:.2f}'}x"
+    times = float(result.final[row].mean()) / smallest
+    return f"{text}, {f'{times:,.0f}' if times >= 10 else f'{times:.2f}'}x"
 
 
 def _stderr(values: npt.NDArray[np.float64]) -> float:
@@ -125,3 +135,58 @@ def caution(result: Result) -> str:
     if result.runs <= SAMPLED_RUNS or isinstance(problem, Problem):
         return ""
     return f"; best arm: first {SAMPLED_RUNS:,} runs only"
+
+
+# ---- the arena ----
+
+
+def _shaded(value: float) -> Text:
+    """A ratio in the colour of its size."""
+    return Text(ratio(value), style=next(style for limit, style in SHADES if value <= limit))
+
+
+def ratio_table(scores: Scores, width: int) -> Table | None:
+    """One line per scenario, one column per policy; None if the terminal is too narrow."""
+    room = (width - max(len(row.name) for row in scores.scenarios) - 3) // len(scores.labels)
+    if room < _COLUMN_WIDTH:
+        return None
+    table = plain_table()
+    table.add_column("scenario", no_wrap=True)
+    labels = scores.ranked()
+    for label in labels:
+        table.add_column("\n".join(wrap(label, room - 1)), justify="right", no_wrap=True)
+    order = [scores.labels.index(label) for label in labels]
+    for kind in scores.kinds:
+        part = scores.of_kind(kind)
+        table.add_row(Text(kind, style="bold"))
+        for row, values in zip(part.scenarios, part.ratio, strict=True):
+            table.add_row(Text(f"  {row.name}"), *(_shaded(float(values[column])) for column in order))
+    return table
+
+
+def ranking_table(scores: Scores, width: int) -> Table:
+    """One line per policy, the best first: geometric means in total, by kind and of the held-out scenarios, the number
+    of scenarios above 1.25, the worst scenario."""
+    parts = {"all": scores}
+    if len(scores.kinds) > 1:
+        names = _TWO_LINES if width < _WIDE else {}
+        parts |= {names.get(kind, kind): scores.of_kind(kind) for kind in scores.kinds}
+    held_out = scores.select(lambda scenario: scenario.held_out)
+    if 0 < len(held_out.scenarios) < len(scores.scenarios):
+        parts["held\nout"] = held_out
+    table = plain_table()
+    table.add_column("policy", overflow="fold", style="bold")
+    for name in (*parts, f"above\n{HIGH:g}"):
+        table.add_column(name, justify="right", no_wrap=True)
+    if width >= _NARROW:
+        table.add_column("worst scenario", no_wrap=True)
+    for label in scores.ranked():
+        cells = [_shaded(part.geometric_mean(label)) for part in parts.values()]
+        cells.append(Text(str(len(scores.above(label)))))
+        if width >= _NARROW:
+            name, worst = scores.worst(label)
+            text = _shaded(worst)
+            lines = [name] if width >= _WIDE else wrap(name, 12)  # at hyphens
+            cells.append(Text.assemble(text, " ", f"\n{' ' * (len(text) + 1)}".join(lines)))
+        table.add_row(label, *cells)
+    return table

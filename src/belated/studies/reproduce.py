@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,7 @@ from belated.formatting import plural
 from belated.simulation.result import Result
 from belated.studies.claims import Claim, ClaimVerdict, Evidence, Status
 from belated.studies.experiments import PaperExperiment
-from belated.studies.result_cache import ResultCache
-from belated.studies.runner import Cost, RunBatch, RunnerStep, StoppingRule, StudyRunner
+from belated.studies.runner import Cost, ResultCache, RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.studies.study import Study
 from belated.validation import Domain, check_number
 
@@ -64,27 +63,20 @@ def reproduce(
         seed=seed, workers=workers, device=device, cache=ResultCache(out / "results", fresh), watch=watch
     )
     make_folder(out)
-    requested: list[PaperExperiment] = []
-    finished: list[ExperimentOutcome] = []
+    finished: dict[int, ExperimentOutcome] = {}
 
-    def requests() -> Iterator[PaperExperiment]:
-        for experiment in experiments:  # the next one is read while the last one is played
-            requested.append(experiment)
-            yield experiment
-
-    def play(experiment: PaperExperiment) -> ExperimentOutcome:
-        outcome = _play(runner, experiment, share)
-        finished.append(outcome)
-        return outcome
+    def play(request: tuple[int, PaperExperiment]) -> ExperimentOutcome:
+        number, experiment = request
+        finished[number] = _play(runner, experiment, share)
+        return finished[number]
 
     def in_order() -> list[ExperimentOutcome]:
         """Outcomes as requested, not as finished."""
-        numbers = {id(experiment): number for number, experiment in enumerate(requested)}
-        return sorted(finished, key=lambda outcome: numbers[id(outcome.experiment)])
+        return [finished[number] for number in sorted(finished)]
 
     try:
-        with runner:
-            for _, outcome in runner.run_all(play, requests(), EXPERIMENTS_ON_DEVICE):
+        with runner:  # the next experiment is read while the last one is played
+            for _, outcome in runner.run_all(play, enumerate(experiments), EXPERIMENTS_ON_DEVICE):
                 if done is not None:
                     done(outcome)
     except KeyboardInterrupt as error:

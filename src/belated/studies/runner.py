@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import gc
+import hashlib
+import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Self, TypeVar
 
+from belated.errors import StateError
 from belated.kernel.rng import check_seed
 from belated.simulation.progress import Progress
 from belated.simulation.result import Manifest, Result
 from belated.simulation.simulate import check_device, rounds_of, simulate
-from belated.studies.result_cache import ResultCache
 from belated.studies.study import Cell, Study
 
 T = TypeVar("T")
@@ -69,6 +71,55 @@ class Cost:
     results: int = 0
 
 
+class ResultCache:
+    """A folder of results, each in a file named by a hash of its manifest: problem, policies, horizon, runs, seed,
+    checkpoints, version and sources. ``fresh`` ignores results of earlier calls."""
+
+    def __init__(self, folder: Path, fresh: bool = False) -> None:
+        self._folder = folder
+        self._fresh = fresh
+        self._saved: set[Path] = set()
+        self._locks: dict[Path, Lock] = {}
+        self._locking = Lock()
+
+    def get(self, manifest: Manifest, play: Callable[[], Result]) -> tuple[Result, bool]:
+        """The result of this manifest, and whether it was cached; else it is played and saved. Concurrent threads
+        compute a result once."""
+        with self._locking:
+            lock = self._locks.setdefault(self._path(manifest), Lock())
+        with lock:
+            result = self.find(manifest)
+            if result is not None:
+                return result, True
+            result = play()
+            self.save(result)
+            return result, False
+
+    def find(self, manifest: Manifest) -> Result | None:
+        """The cached result of this manifest, if there is one."""
+        path = self._path(manifest)
+        if not path.exists() or (self._fresh and path not in self._saved) or "unknown" in manifest.problem:
+            return None
+        try:
+            result = Result.load(path)
+        except StateError:  # damaged
+            return None
+        return result if _content(result.manifest) == _content(manifest) else None
+
+    def save(self, result: Result) -> None:
+        """Write a result, whole or not at all."""
+        self._saved.add(result.save(self._path(result.manifest)))
+
+    def _path(self, manifest: Manifest) -> Path:
+        return self._folder / f"{hashlib.sha256(_content(manifest).encode()).hexdigest()[:24]}.npz"
+
+
+def _content(manifest: Manifest) -> str:
+    """All that determines a result, as text; how long it took does not."""
+    data = {key: value for key, value in asdict(manifest).items() if key != "seconds"}
+    return json.dumps(data, sort_keys=True)
+
+
 class StudyRunner:
     """Plays studies. Use it as a context: leaving it stops what is still being played.
 
@@ -100,9 +151,7 @@ class StudyRunner:
             gc.freeze()  # a compiler leaves a million objects in memory: do not search them for garbage meanwhile
         return self
 
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stopped = True
         self._pool.shutdown(cancel_futures=True)
         if self._device != "cpu":
@@ -172,7 +221,8 @@ class StudyRunner:
     ) -> Iterator[tuple[int, R]]:
         """The result of each cell. A device plays several at a time, as one does not fill it; the processor one after
         the other, each on all cores."""
-        suited = [number for number in cells if self._suits_device(study.cells[number])]
+        device = self._device != "cpu"
+        suited = [number for number in cells if device and study.cells[number].horizon <= MAX_HORIZON_ON_DEVICE]
         if suited == list(cells) and len(suited) == 1:
             yield suited[0], play(suited[0], self._device)
             return
@@ -183,9 +233,6 @@ class StudyRunner:
                     yield number, play(number, "cpu")
         for number, future in playing:
             yield number, future.result()
-
-    def _suits_device(self, cell: Cell) -> bool:
-        return self._device != "cpu" and cell.horizon <= MAX_HORIZON_ON_DEVICE
 
     def _result(
         self, study: Study, cell: Cell, batch: RunBatch, device: str, report: Callable[[Progress], None]

@@ -14,8 +14,7 @@ from belated.delays import Fixed
 from belated.errors import BelatedError, ConfigurationError, InvalidParameter, UnknownName
 from belated.policies import POLICIES, UCB, PrefixUCB, ThompsonSampling
 from belated.rewards import Bernoulli
-from belated.studies.arena import Scenario, contestants, play
-from belated.studies.arena.contestants import labels_of
+from belated.studies.arena import Scenario, contestants, labels_of, play
 
 OWN = """\
 from belated.policies import UCB, PatientBandits, PrefixUCB, Policy, policy

@@ -16,7 +16,7 @@ import pytest
 from belated.atomic_output import StagedOutput
 from belated.errors import StateError
 from belated.studies.arena import Scenario, Scores, contestants, play, scenarios
-from belated.studies.arena.files import FORMAT, markdown, read, to_dict, write
+from belated.studies.arena.scores import FORMAT, markdown, read, to_dict, write
 
 FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
 

@@ -14,12 +14,11 @@ import pytest
 from belated import simulate
 from belated.errors import ArenaInterrupted, BelatedError, Interrupted, InvalidParameter
 from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
-from belated.studies.arena import Scenario, Scores, contestants, play
-from belated.studies.arena.play import FIRST_RUNS, MAX_RUNS, PRECISION
+from belated.studies.arena import FIRST_RUNS, MAX_RUNS, PRECISION, Scenario, Scores, contestants, play
 from belated.studies.arena.scores import max_rel_error
 from belated.studies.runner import RunnerStep
 
-MODULE: Any = sys.modules["belated.studies.arena.play"]
+MODULE: Any = sys.modules["belated.studies.arena"]
 RUNNER: Any = sys.modules["belated.studies.runner"]
 POLICIES = [UCB(confidence=1.0), SuccessiveElimination(confidence=1.0), ThompsonSampling()]
 ARRAYS = ("regret", "stderr", "error", "runs")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated.studies.claims import Status
-from belated.studies.claims.estimate import BoundedMean, Proportion, mean
-from belated.studies.claims.verdict import Comparison, compared
+from belated.studies.claims.base import Comparison, compared
+from belated.studies.claims.evidence import BoundedMean, Proportion, mean
 from strategies import examples
 from synthetic import Numbers
 

@@ -10,7 +10,7 @@ import pytest
 
 from belated.errors import ConfigurationError
 from belated.studies.claims import Case, Claim, ClaimTest, ClaimVerdict, Evidence, Finding, Status, Verdict
-from belated.studies.claims.base import TESTS, claim_test
+from belated.studies.claims.base import TESTS
 from belated.studies.claims.order import Below
 from synthetic import claim, constant, grid, result, study
 
@@ -191,8 +191,11 @@ def test_runs_are_those_that_all_cells_of_a_case_have() -> None:
 
 def test_kinds_are_listed_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("belated.studies.claims.base.TESTS", listed := dict(TESTS))
-    assert claim_test("noted")(Noted) is Noted
-    assert listed["noted"] is Noted
+
+    class Listed(Noted, kind="noted"):
+        pass
+
+    assert listed["noted"] is Listed
     assert "noted" not in TESTS
 
 

@@ -11,9 +11,9 @@ from test_verdict import FAILS, HOLDS, IN, INF, OUT, UNDECIDED, Ranged, below_on
 
 from belated import Result
 from belated.studies.claims import Evidence, Finding, Status, Verdict
-from belated.studies.claims.estimate import Proportion, mean
+from belated.studies.claims.base import Comparison, all_hold, all_hold_of, any_holds, compared
+from belated.studies.claims.evidence import Proportion, mean
 from belated.studies.claims.theorems import Level
-from belated.studies.claims.verdict import Comparison, all_hold, all_hold_of, any_holds, compared
 from strategies import examples
 from synthetic import Numbers, draws, evidence, result
 

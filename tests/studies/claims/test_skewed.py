@@ -11,7 +11,7 @@ import scipy.stats as ss
 from hypothesis import given
 from hypothesis import strategies as st
 
-from belated.studies.claims.estimate import DeltaMethod, log_slope, mean, ratio
+from belated.studies.claims.evidence import DeltaMethod, log_slope, mean, ratio
 from strategies import examples
 from synthetic import Numbers, draws
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from belated.errors import ConfigurationError
 from belated.studies.claims import Finding, Status, Verdict
-from belated.studies.claims.estimate import Exact, mean
-from belated.studies.claims.verdict import Comparison, all_hold, all_of, any_holds, compared
+from belated.studies.claims.base import Comparison, all_hold, all_of, any_holds, compared
+from belated.studies.claims.evidence import Exact, mean
 from strategies import examples
 from synthetic import draws
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from belated.studies.figures import draw
-from belated.studies.report import summarize, write_report
-from belated.studies.report.markdown import markdown
+from belated.studies.report import summarize
+from belated.studies.report.phrasing import markdown
 from belated.studies.reproduce import reproduce
-from tiny import TINY, experiment, written
+from tiny import TINY, experiment, write_report, written
 
 
 def test_a_logarithmic_axis_without_regret(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from belated.simulation.result import Manifest
 from belated.studies.experiments import NAMES, PAPER, load, select
 from belated.studies.reproduce import reproduce
-from belated.studies.result_cache import ResultCache
+from belated.studies.runner import ResultCache
 from tiny import FRACTION, shortened
 
 PICTURES = [found.file_name(picture) for found in map(load, NAMES) for picture in found.figures]

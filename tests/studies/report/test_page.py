@@ -14,9 +14,9 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from belated.studies.experiments import NAMES, PaperExperiment, load
-from belated.studies.report import summarize, write_report
+from belated.studies.report import summarize
 from belated.studies.reproduce import reproduce
-from tiny import TINY, experiment
+from tiny import TINY, experiment, write_report
 
 WIDTHS = [390, 1280]
 MARKS = {"holds": "✓ holds", "fails": "✗ fails", "undecided": "? undecided"}

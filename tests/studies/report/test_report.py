@@ -10,8 +10,8 @@ import pytest
 
 from belated.studies.claims import ClaimVerdict
 from belated.studies.report import Summary, page, summarize
-from belated.studies.report.bounds_table import MAX_CELLS, bounds_table, guarantees
-from belated.studies.report.markdown import markdown
+from belated.studies.report.phrasing import markdown
+from belated.studies.report.summary import MAX_CELLS, bounds_table, guarantees
 from belated.studies.reproduce import ExperimentOutcome, reproduce
 from tiny import NEVER, TINY, experiment
 

@@ -1,8 +1,175 @@
 """The arena: every policy meets every kind of delay, on named scenarios with paired runs."""
 
-from belated.studies.arena.contestants import contestants
-from belated.studies.arena.play import play
-from belated.studies.arena.scenarios import Scenario, scenarios
-from belated.studies.arena.scores import Scores
+from __future__ import annotations
 
-__all__ = ["Scenario", "Scores", "contestants", "play", "scenarios"]
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from inspect import isabstract
+from typing import Any
+
+import numpy as np
+
+from belated.errors import ArenaInterrupted, ConfigurationError, InvalidParameter
+from belated.formatting import unique_labels
+from belated.policies import POLICIES, Policy
+from belated.policies._base.defaults import CONFIDENCE
+from belated.specs.tables import suggest
+from belated.studies.arena.scenarios import Scenario, scenarios
+from belated.studies.arena.scores import Scores, check_regrets, max_rel_error
+from belated.studies.runner import RunBatch, RunnerStep, StoppingRule, StudyRunner
+from belated.validation import check_integer, fields_of
+
+__all__ = ["Scenario", "Scores", "contestants", "labels_of", "play", "scenarios"]
+
+FIRST_RUNS, MAX_RUNS = 120, 15_360
+"""Runs of a scenario at first, and at most."""
+SCENARIOS_ON_DEVICE = 32
+"""Scenarios that a device plays at a time."""
+PRECISION = 0.05
+"""The standard error of a ratio, relative to the ratio, that is small enough."""
+
+
+# ---- contestants: every registered policy, and a user's own ----
+
+
+def contestants(names: Sequence[str] = (), own: Sequence[str] = ()) -> list[Policy]:
+    """The policies of these names or labels, all if there are none, and the user's own classes, each given as
+    ``package.module:MyPolicy``; every one with c = 1 if it has a c.
+
+    >>> [policy.describe() for policy in contestants(["UCB", "Prefix-UCB"])]
+    ['UCB(confidence=1)', 'Prefix-UCB(confidence=1)', 'Prefix-UCB(confidence=1, spread)']
+    """
+    registered = [policy for name in POLICIES for policy in variants(name, POLICIES[name])]
+    chosen = [policy for name in names for policy in _named(name, registered)] if names else registered
+    chosen += [policy for name in own for policy in variants(name, _own_class(name))]
+    return list(dict.fromkeys(chosen))
+
+
+def labels_of(policies: Sequence[Policy]) -> tuple[str, ...]:
+    """A unique label for each policy: where classes or instances share one, with the parameters in which they differ,
+    the name of a user's own class, and finally a number.
+
+    >>> labels_of(contestants(["UCB", "PrefixUCB"]))
+    ('UCB', 'Prefix-UCB', 'Prefix-UCB spread')
+    """
+    return tuple(unique_labels([_label(policy, policies) for policy in policies]))
+
+
+def _label(policy: Policy, policies: Sequence[Policy]) -> str:
+    cls = type(policy)
+    namesakes = [other for other in policies if type(other).label == cls.label]
+    parts = [cls.label]
+    always = policy.label.removeprefix(cls.label).split()  # a parameter that its own label names
+    if any(type(other) is not cls for other in namesakes) and ":" in POLICIES.name_of(cls):
+        parts.append(f"({cls.__name__})")
+    same_class = [other for other in namesakes if type(other) is cls]
+    for field in fields(policy):
+        value = getattr(policy, field.name)
+        differs = field.name in always or any(getattr(other, field.name) != value for other in same_class)
+        if differs and value is not None and value is not False:
+            parts.append(field.name if value is True else f"{field.name}={value:g}")
+    return " ".join(parts)
+
+
+def variants(name: str, cls: type[Policy]) -> Iterator[Policy]:
+    """The forms in which a class enters: those that it declares itself (and does not inherit)."""
+    parameters = {parameter.name: parameter for parameter in fields_of(cls)}
+    for values in cls.__dict__.get("arena_variants", ({},)):
+        missing = [key for key, parameter in parameters.items() if parameter.required and key not in values]
+        if missing:
+            raise ConfigurationError(
+                f"policy is {name!r}, which needs {', '.join(missing)}; give a class whose parameters all have "
+                "defaults, or declare its arena_variants."
+            )
+        defaults: dict[str, Any] = {"confidence": CONFIDENCE} if "confidence" in parameters else {}
+        yield cls(**(defaults | values))
+
+
+def _named(name: str, registered: Sequence[Policy]) -> list[Policy]:
+    labelled = zip(registered, labels_of(registered), strict=True)
+    matching = [policy for policy, label in labelled if name in (type(policy).__name__, type(policy).label, label)]
+    if not matching:
+        classes = list(dict.fromkeys(type(policy).__name__ for policy in registered))
+        raise ConfigurationError(
+            f"policies is {name!r}, which is not a policy.{suggest(name, classes)} There are {', '.join(classes)}; "
+            "give your own as --policy package.module:MyPolicy."
+        )
+    return matching
+
+
+def _own_class(name: str) -> type[Policy]:
+    cls = POLICIES[name]
+    if not issubclass(cls, Policy):
+        raise ConfigurationError(f"policy is {name!r}, which is not a policy; give a class decorated with @policy.")
+    if isabstract(cls):
+        missing = ", ".join(sorted(cls.__abstractmethods__))
+        raise ConfigurationError(
+            f"policy is {name!r}, which has no {missing}; add what is missing, as docs/howto/add-a-policy.md says."
+        )
+    return cls
+
+
+# ---- playing ----
+
+
+def play(
+    scenarios: Sequence[Scenario],
+    policies: Sequence[Policy],
+    *,
+    runs: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    device: str = "cpu",
+    watch: Callable[[RunnerStep], None] | None = None,
+) -> Scores:
+    """Play every policy on every scenario; within a scenario all meet the same rewards and delays, run by run.
+
+    ``runs`` is the number of runs of each scenario. Without it a scenario is played until the standard error of each
+    policy's ratio to the best is at most a twentieth of the ratio, or there are 15,360 runs. ``watch`` is called on the
+    way, with a device from several threads, one after the other.
+
+    >>> scores = play(scenarios(["fixed-500"]), contestants(["UCB", "ThompsonSampling"]), runs=8)
+    >>> [round(float(ratio)) for ratio in scores.ratio[0]]
+    [8, 1]
+    """
+    if not scenarios:
+        raise InvalidParameter("scenarios is empty; give at least one, such as scenarios(['fixed-*']).")
+    if len(policies) < 2:
+        raise InvalidParameter(f"policies has {len(policies)}; give at least two, as they are compared.")
+    for number, policy in enumerate(policies):
+        if not isinstance(policy, Policy):
+            raise InvalidParameter(f"policies[{number}] is {policy!r}; give a policy, such as UCB(confidence=1.0).")
+    if runs is not None:
+        check_integer("runs", runs, 2)
+    labels = labels_of(policies)
+    scores: dict[Scenario, Scores] = {}
+    runner = StudyRunner(seed=seed, workers=workers, device=device, watch=watch)
+
+    def play_one(scenario: Scenario) -> Scores:
+        study = scenario.study(policies, labels, runs or FIRST_RUNS, runs or MAX_RUNS)
+        return runner.run(study, _until_precise(scenario, labels, study.runs, study.max_runs))
+
+    ordered = scenarios if device == "cpu" else sorted(scenarios, key=lambda scenario: -scenario.horizon)
+    try:
+        with runner:
+            for scenario, result in runner.run_all(play_one, ordered, SCENARIOS_ON_DEVICE):
+                scores[scenario] = result  # noqa: PERF403  (an interruption keeps those that are finished)
+    except KeyboardInterrupt:
+        finished = [scores[scenario] for scenario in scenarios if scenario in scores]
+        message = f"interrupted after {len(finished)} of {len(scenarios)} scenarios."
+        raise ArenaInterrupted(message, Scores.joined(finished) if finished else None) from None
+    return Scores.joined([scores[scenario] for scenario in scenarios])
+
+
+def _until_precise(scenario: Scenario, labels: Sequence[str], runs: int, max_runs: int) -> StoppingRule[Scores]:
+    """Add batches of runs until each ratio is known to the precision, or there are no more runs."""
+    results = yield RunBatch([0], runs)
+    final = results[0].final
+    check_regrets(scenario.name, labels, final)
+    number = 1
+    while (count := final.shape[1]) < max_runs and (excess := max_rel_error(final) / PRECISION) > 1.0:
+        total = min(int(1.1 * count * excess**2) + 1, 4 * count, max_runs)
+        results = yield RunBatch([0], total - count, number=number, earlier_runs=count)
+        final = np.concatenate([final, results[0].final], axis=1)
+        number += 1
+    return Scores.of(scenario, labels, final)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import matplotlib
 import numpy as np
@@ -75,16 +75,8 @@ def heat_map(scores: Scores) -> Figure:
         grid[0].xaxis.tick_top()
         grid[0].set_xticks(range(len(labels)), labels, rotation=38, ha="left", rotation_mode="anchor")
         _mark_new(grid[0].get_xticklabels())
-        held = (
-            f" {_HELD} held out while the policies were designed."
-            if any(scenario.held_out for scenario in scores.scenarios)
-            else ""
-        )
-        _note_below(
-            figure,
-            f"{_count(scores)} runs per scenario, the same rewards and delays for all policies.{held}"
-            f"{_note_on_new(labels)}",
-        )
+        held = f" {_HELD} held out while the policies were designed."
+        _note_below(figure, scores, held if any(scenario.held_out for scenario in scores.scenarios) else "")
     return figure
 
 
@@ -109,10 +101,7 @@ def small_map(scores: Scores) -> Figure:
         _mark_new(axes.get_yticklabels())
         for i, (name, _) in enumerate(worst):
             axes.text(len(titles) - 0.4, i, name, ha="left", va="center", fontsize=8.5, color="#555555")
-        _note_below(
-            figure,
-            f"{_count(scores)} runs per scenario, the same rewards and delays for all policies.{_note_on_new(labels)}",
-        )
+        _note_below(figure, scores)
     return figure
 
 
@@ -130,12 +119,12 @@ def _mark_new(names: Iterable[Text]) -> None:
             text.set_color(_NEW_COLOUR)
 
 
-def _note_on_new(labels: Sequence[str]) -> str:
-    return " Violet: policies introduced with this package." if any(map(is_new, labels)) else ""
-
-
-def _note_below(figure: Figure, note: str) -> None:
+def _note_below(figure: Figure, scores: Scores, held: str = "") -> None:
     """A note below all tiles; then lay the figure out."""
+    least, most = int(scores.runs.min()), int(scores.runs.max())
+    runs = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    new = " Violet: policies introduced with this package." if any(map(is_new, scores.labels)) else ""
+    note = f"{runs} runs per scenario, the same rewards and delays for all policies.{held}{new}"
     figure.supxlabel(textwrap.fill(note, int(_LETTERS * figure.get_figwidth())), fontsize=8, color="#555555")
     layout = figure.get_layout_engine()
     if layout is not None:
@@ -185,8 +174,3 @@ def _tiles(
     axes.tick_params(which="both", length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-
-
-def _count(scores: Scores) -> str:
-    least, most = int(scores.runs.min()), int(scores.runs.max())
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -8,17 +8,24 @@ from dataclasses import dataclass
 
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
-from belated.studies.claims.base import ClaimTest, claim_test, joined
-from belated.studies.claims.estimate import mean, ratio
-from belated.studies.claims.evidence import Evidence
-from belated.studies.claims.verdict import Comparison
+from belated.studies.claims.base import ClaimTest, Comparison, joined
+from belated.studies.claims.evidence import Evidence, mean, ratio
 from belated.studies.study import PolicyName, Study
 from belated.validation import Positive
 
 
-@claim_test("below")
+def _difference(
+    evidence: Evidence, cell: int, policy: str, than: str, factor: float, name: str, **allowed: float
+) -> Comparison:
+    """The regret of ``policy`` less ``factor`` times that of ``than``, which is called ``name``."""
+    x, y = evidence.regret(policy, cell), evidence.regret(than, cell)
+    what = joined(evidence.describe(cell), f"{policy} less {name}")
+    note = f"{policy} {quantity(x.mean())}, {than} {quantity(y.mean())}"
+    return Comparison(what, mean(x - factor * y), note=note, **allowed)
+
+
 @dataclass(frozen=True)
-class Below(ClaimTest):
+class Below(ClaimTest, kind="below"):
     """The regret of ``policy`` is below ``factor`` times that of ``than``, in every cell."""
 
     policy: PolicyName
@@ -28,13 +35,7 @@ class Below(ClaimTest):
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         other = self.than if self.factor == 1.0 else f"{self.factor:g} x {self.than}"
         for cell in evidence.cells:
-            x, y = evidence.regret(self.policy, cell), evidence.regret(self.than, cell)
-            yield Comparison(
-                joined(evidence.describe(cell), f"{self.policy} less {other}"),
-                mean(x - self.factor * y),
-                high=0.0,
-                note=f"{self.policy} {quantity(x.mean())}, {self.than} {quantity(y.mean())}",
-            )
+            yield _difference(evidence, cell, self.policy, self.than, self.factor, other, high=0.0)
 
 
 def others(study: Study, policy: str, among: tuple[str, ...]) -> tuple[str, ...]:
@@ -47,9 +48,8 @@ def others(study: Study, policy: str, among: tuple[str, ...]) -> tuple[str, ...]
     return rest
 
 
-@claim_test("best")
 @dataclass(frozen=True)
-class Best(ClaimTest):
+class Best(ClaimTest, kind="best"):
     """The regret of ``policy`` is below that of every other policy, or of those in ``among``, in every cell."""
 
     policy: PolicyName
@@ -63,9 +63,8 @@ class Best(ClaimTest):
             yield from Below(self.policy, other).comparisons(evidence)
 
 
-@claim_test("none below")
 @dataclass(frozen=True)
-class NoneBelow(ClaimTest):
+class NoneBelow(ClaimTest, kind="none below"):
     """No other policy, or none of those in ``among``, has a regret below ``factor`` times that of ``than``, in any
     cell."""
 
@@ -79,18 +78,12 @@ class NoneBelow(ClaimTest):
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         for other in others(evidence.study, self.than, self.among):
             for cell in evidence.cells:
-                x, y = evidence.regret(other, cell), evidence.regret(self.than, cell)
-                yield Comparison(
-                    joined(evidence.describe(cell), f"{other} less {self.factor:g} x {self.than}"),
-                    mean(x - self.factor * y),
-                    low=0.0,
-                    note=f"{other} {quantity(x.mean())}, {self.than} {quantity(y.mean())}",
-                )
+                name = f"{self.factor:g} x {self.than}"
+                yield _difference(evidence, cell, other, self.than, self.factor, name, low=0.0)
 
 
-@claim_test("ratio")
 @dataclass(frozen=True)
-class Ratio(ClaimTest):
+class Ratio(ClaimTest, kind="ratio"):
     """The regret of ``policy`` is between ``low`` and ``high`` times that of ``than``; of the mean over all cells if
     ``pooled``."""
 
@@ -105,10 +98,6 @@ class Ratio(ClaimTest):
         for group in [cells] if self.pooled else [[cell] for cell in cells]:
             x, y = evidence.pooled(self.policy, group), evidence.pooled(self.than, group)
             where = "mean over all" if self.pooled and len(cells) > 1 else evidence.describe(group[0])
-            yield Comparison(
-                joined(where, f"{self.policy} / {self.than}"),
-                ratio(x, y),
-                self.low,
-                self.high,
-                f"{self.policy} {quantity(x.mean())}, {self.than} {quantity(y.mean())}",
-            )
+            what = joined(where, f"{self.policy} / {self.than}")
+            note = f"{self.policy} {quantity(x.mean())}, {self.than} {quantity(y.mean())}"
+            yield Comparison(what, ratio(x, y), self.low, self.high, note)

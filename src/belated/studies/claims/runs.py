@@ -13,10 +13,8 @@ from belated.errors import ConfigurationError
 from belated.formatting import quantity
 from belated.policies import EliminationPolicy
 from belated.simulation.result_builder import KEPT_NUMBERS
-from belated.studies.claims.base import ClaimTest, claim_test, joined
-from belated.studies.claims.estimate import BoundedMean, Proportion, Samples, ratio
-from belated.studies.claims.evidence import Evidence
-from belated.studies.claims.verdict import Comparison
+from belated.studies.claims.base import CellTest, ClaimTest, Comparison
+from belated.studies.claims.evidence import BoundedMean, Estimate, Evidence, Proportion, Samples, ratio
 from belated.studies.study import AxisName, PolicyName, Study, first_problem
 from belated.validation import Count, Positive
 
@@ -66,9 +64,8 @@ def check_evenly_spaced(study: Study) -> int:
     return study.checkpoints
 
 
-@claim_test("flat")
 @dataclass(frozen=True)
-class Flat(ClaimTest):
+class Flat(CellTest, kind="flat"):
     """On average over the runs, the share of flat stretches (no regret at all between two checkpoints) in the part of
     the curve before its last rise is between ``low`` and ``high``."""
 
@@ -79,16 +76,13 @@ class Flat(ClaimTest):
     def check(self, study: Study) -> None:
         check_evenly_spaced(study)
 
-    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
-        for cell in evidence.cells:
-            shares = BoundedMean(flat_shares(evidence.curve(self.policy, cell)))
-            what = joined(evidence.describe(cell), f"share of flat stretches in {self.policy}'s curves")
-            yield Comparison(what, shares, self.low, self.high)
+    def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
+        shares = BoundedMean(flat_shares(evidence.curve(self.policy, cell)))
+        return f"share of flat stretches in {self.policy}'s curves", shares, ""
 
 
-@claim_test("flat stretches")
 @dataclass(frozen=True)
-class FlatStretches(ClaimTest):
+class FlatStretches(CellTest, kind="flat stretches"):
     """The share of runs whose curve has at least ``least`` flat stretches of ``steps`` steps or more before its last
     rise is between ``low`` and ``high``."""
 
@@ -101,18 +95,14 @@ class FlatStretches(ClaimTest):
     def check(self, study: Study) -> None:
         check_evenly_spaced(study)
 
-    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
-        for cell in evidence.cells:
-            counts = flat_stretches(evidence.curve(self.policy, cell), self.steps)
-            share = Proportion(int((counts >= self.least).sum()), counts.size)
-            what = f"share of runs in which {self.policy}'s curve has {self.least} flat stretches or more"
-            note = f"{counts.mean():.3g} on average"
-            yield Comparison(joined(evidence.describe(cell), what), share, self.low, self.high, note)
+    def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
+        counts = flat_stretches(evidence.curve(self.policy, cell), self.steps)
+        what = f"share of runs in which {self.policy}'s curve has {self.least} flat stretches or more"
+        return what, Proportion.of(counts >= self.least), f"{counts.mean():.3g} on average"
 
 
-@claim_test("same slope")
 @dataclass(frozen=True)
-class SameSlope(ClaimTest):
+class SameSlope(CellTest, kind="same slope"):
     """Where it rises, the curve of ``policy`` is between ``low`` and ``high`` times as steep as that of ``than``."""
 
     policy: PolicyName
@@ -123,22 +113,15 @@ class SameSlope(ClaimTest):
     def check(self, study: Study) -> None:
         check_evenly_spaced(study)
 
-    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
-        for cell in evidence.cells:
-            step = int(evidence.results[cell].rounds[0])
-            x, y = (rising_slopes(evidence.curve(label, cell), step) for label in (self.policy, self.than))
-            yield Comparison(
-                joined(evidence.describe(cell), f"slope of {self.policy} / slope of {self.than}"),
-                ratio(x, y),
-                self.low,
-                self.high,
-                f"{quantity(x.mean())} and {quantity(y.mean())} a round",
-            )
+    def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
+        step = int(evidence.results[cell].rounds[0])
+        x, y = (rising_slopes(evidence.curve(label, cell), step) for label in (self.policy, self.than))
+        note = f"{quantity(x.mean())} and {quantity(y.mean())} a round"
+        return f"slope of {self.policy} / slope of {self.than}", ratio(x, y), note
 
 
-@claim_test("straight")
 @dataclass(frozen=True)
-class Straight(ClaimTest):
+class Straight(CellTest, kind="straight"):
     """The regret of the second half of a run is between ``low`` and ``high`` times that of the first half."""
 
     policy: PolicyName
@@ -149,19 +132,13 @@ class Straight(ClaimTest):
         if check_evenly_spaced(study) % 2:
             raise ConfigurationError(f"checkpoints is {study.checkpoints}; give an even number, so that one is at T/2.")
 
-    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
-        for cell in evidence.cells:
-            rounds = evidence.results[cell].rounds
-            half = rounds.size // 2 - 1
-            curves = evidence.curve(self.policy, cell)
-            at_half, at_end = curves[:, half], curves[:, -1]
-            yield Comparison(
-                joined(evidence.describe(cell), f"{self.policy}: regret of the second half / of the first"),
-                ratio(at_end - at_half, at_half),
-                self.low,
-                self.high,
-                f"{quantity(at_half.mean())} at round {rounds[half]:,}, {quantity(at_end.mean())} at the end",
-            )
+    def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
+        rounds = evidence.results[cell].rounds
+        half = rounds.size // 2 - 1
+        curves = evidence.curve(self.policy, cell)
+        at_half, at_end = curves[:, half], curves[:, -1]
+        note = f"{quantity(at_half.mean())} at round {rounds[half]:,}, {quantity(at_end.mean())} at the end"
+        return f"{self.policy}: regret of the second half / of the first", ratio(at_end - at_half, at_half), note
 
 
 def check_arm(study: Study, arm: int) -> None:
@@ -171,9 +148,8 @@ def check_arm(study: Study, arm: int) -> None:
         raise ConfigurationError(f"arm is {arm}; give a whole number from 0 to {fewest - 1}.")
 
 
-@claim_test("eliminates")
 @dataclass(frozen=True)
-class Eliminates(ClaimTest):
+class Eliminates(CellTest, kind="eliminates"):
     """The share of runs in which ``policy`` eliminates an arm is between ``low`` and ``high``."""
 
     policy: PolicyName
@@ -186,18 +162,14 @@ class Eliminates(ClaimTest):
         if not isinstance(study.cells[0].policies[study.policy(self.policy)], EliminationPolicy):
             raise ConfigurationError(f"policy is {self.policy!r}, which never eliminates an arm.")
 
-    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
-        for cell in evidence.cells:
-            eliminated = evidence.counts("eliminated_at", self.policy, cell, self.arm) >= 0
-            share = Proportion(int(eliminated.sum()), int(eliminated.size))
-            what = f"share of runs in which {self.policy} eliminates arm {self.arm}"
-            note = f"{share.hits:,} of {share.count:,} runs"
-            yield Comparison(joined(evidence.describe(cell), what), share, self.low, self.high, note)
+    def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
+        share = Proportion.of(evidence.counts("eliminated_at", self.policy, cell, self.arm) >= 0)
+        what = f"share of runs in which {self.policy} eliminates arm {self.arm}"
+        return what, share, f"{share.hits:,} of {share.count:,} runs"
 
 
-@claim_test("even")
 @dataclass(frozen=True)
-class Even(ClaimTest):
+class Even(CellTest, kind="even"):
     """The share of runs in which ``policy`` has pulled all arms that it did not eliminate equally often, up to one
     pull, is between ``low`` and ``high``."""
 
@@ -205,27 +177,20 @@ class Even(ClaimTest):
     low: float = -math.inf
     high: float = math.inf
 
-    def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
-        for cell in evidence.cells:
-            arms = range(evidence.results[cell].pulls.shape[2])
-            pulls = np.array([evidence.counts("pulls", self.policy, cell, arm) for arm in arms])
-            eliminated = np.array([evidence.counts("eliminated_at", self.policy, cell, arm) >= 0 for arm in arms])
-            most = np.where(eliminated, -1, pulls).max(axis=0)
-            least = np.where(eliminated, np.iinfo(pulls.dtype).max, pulls).min(axis=0)
-            share = Proportion(int((most - least <= 1).sum()), int(most.size))
-            average = f"{eliminated.sum(axis=0).mean():.3g} arms eliminated on average"
-            yield Comparison(
-                joined(evidence.describe(cell), f"share of runs in which {self.policy} pulls its arms equally often"),
-                share,
-                self.low,
-                self.high,
-                f"{share.hits:,} of {share.count:,} runs; {average}",
-            )
+    def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
+        arms = range(evidence.results[cell].pulls.shape[2])
+        pulls = np.array([evidence.counts("pulls", self.policy, cell, arm) for arm in arms])
+        eliminated = np.array([evidence.counts("eliminated_at", self.policy, cell, arm) >= 0 for arm in arms])
+        most = np.where(eliminated, -1, pulls).max(axis=0)
+        least = np.where(eliminated, np.iinfo(pulls.dtype).max, pulls).min(axis=0)
+        share = Proportion.of(most - least <= 1)
+        average = f"{eliminated.sum(axis=0).mean():.3g} arms eliminated on average"
+        note = f"{share.hits:,} of {share.count:,} runs; {average}"
+        return f"share of runs in which {self.policy} pulls its arms equally often", share, note
 
 
-@claim_test("alike")
 @dataclass(frozen=True)
-class Alike(ClaimTest):
+class Alike(ClaimTest, kind="alike"):
     """Every policy pulls an arm as often at one value of an axis as at another: the shares of its pulls differ by less
     than ``within``."""
 

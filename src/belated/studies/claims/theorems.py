@@ -11,18 +11,24 @@ import numpy as np
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
 from belated.problem import Problem
-from belated.studies.claims.base import ClaimTest, claim_test, joined, numbers
-from belated.studies.claims.estimate import Exact, Samples, mean
-from belated.studies.claims.evidence import Evidence, in_words
-from belated.studies.claims.verdict import Comparison, Verdict, all_hold, all_hold_of, any_holds
+from belated.studies.claims.base import (
+    ClaimTest,
+    Comparison,
+    Verdict,
+    all_hold,
+    all_hold_of,
+    any_holds,
+    joined,
+    numbers,
+)
+from belated.studies.claims.evidence import Evidence, Exact, in_words, mean
 from belated.studies.study import AxisName, Cell, PolicyName, Study
 from belated.theory import Bound, TableRow, bound_of, table
 from belated.validation import Positive
 
 
-@claim_test("level")
 @dataclass(frozen=True)
-class Level(ClaimTest):
+class Level(ClaimTest, kind="level"):
     """The regret of every policy, divided by ``unit`` and by the cell's values of the axes ``per``, is between ``low``
     and ``high``; averaged over the axis ``average``, if one is named. With ``largest``, one value of that axis is
     enough."""
@@ -48,31 +54,26 @@ class Level(ClaimTest):
         name = "regret / " + (self.unit_name or " ".join(self.per) or f"{self.unit:g}")
         if self.largest:
             lines = [(label, cells) for label in labels for _, cells in evidence.lines(self.largest)]
-            return all_hold_of(
-                [
-                    any_holds([self._compared(evidence, label, [cell], name) for cell in cells], risk / len(lines))
-                    for label, cells in lines
-                ]
-            )
-        groups = (
-            [cells for _, cells in evidence.lines(self.average)]
-            if self.average
-            else [[cell] for cell in evidence.cells]
-        )
+            verdicts = []
+            for label, cells in lines:
+                comparisons = [self._compared(evidence, label, [cell], name) for cell in cells]
+                verdicts.append(any_holds(comparisons, risk / len(lines)))
+            return all_hold_of(verdicts)
+        groups = [[cell] for cell in evidence.cells]
+        if self.average:
+            groups = [cells for _, cells in evidence.lines(self.average)]
         return all_hold([self._compared(evidence, label, cells, name) for label in labels for cells in groups], risk)
 
     def _compared(self, evidence: Evidence, label: str, cells: list[int], name: str) -> Comparison:
-        values = np.mean([self._scaled(evidence, label, cell) for cell in cells], axis=0)
-        coordinates = dict(evidence.study.cells[cells[0]].coordinates)
+        scaled = []
+        for cell in cells:
+            coordinates = dict(evidence.study.cells[cell].coordinates)
+            scale = self.unit * math.prod(float(coordinates[name]) for name in self.per)
+            scaled.append(evidence.regret(label, cell) / scale)
         coordinates.pop(self.average, None)
         what = joined(in_words(coordinates), label, name)
         note = f"regret {quantity(float(evidence.pooled(label, cells).mean()))}"
-        return Comparison(what, mean(values), self.low, self.high, note)
-
-    def _scaled(self, evidence: Evidence, label: str, cell: int) -> Samples:
-        coordinates = evidence.study.cells[cell].coordinates
-        scale = self.unit * math.prod(float(coordinates[name]) for name in self.per)
-        return evidence.regret(label, cell) / scale
+        return Comparison(what, mean(np.mean(scaled, axis=0)), self.low, self.high, note)
 
 
 def one_problem(cell: Cell) -> Problem:
@@ -84,15 +85,12 @@ def one_problem(cell: Cell) -> Problem:
 
 def proven(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
     """The bound that a theorem gives for each label, where there is one and it is finite."""
-    bounds = {
-        label: bound_of(policy, one_problem(cell), cell.horizon)
-        for label, policy in zip(labels, cell.policies, strict=True)
-    }
-    return {
-        label: bound
-        for label, bound in bounds.items()
-        if bound is not None and not bound.order and 0.0 < bound.value < math.inf
-    }
+    bounds = {}
+    for label, policy in zip(labels, cell.policies, strict=True):
+        bound = bound_of(policy, one_problem(cell), cell.horizon)
+        if bound is not None and not bound.order and 0.0 < bound.value < math.inf:
+            bounds[label] = bound
+    return bounds
 
 
 def nontrivial(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
@@ -101,21 +99,17 @@ def nontrivial(cell: Cell, labels: Sequence[str]) -> dict[str, Bound]:
     return {label: bound for label, bound in proven(cell, labels).items() if bound.value < trivial}
 
 
-@claim_test("bounded")
 @dataclass(frozen=True)
-class Bounded(ClaimTest):
+class Bounded(ClaimTest, kind="bounded"):
     """The regret of each policy that a theorem is about is below the theorem's bound."""
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         for cell in evidence.cells:
             for label, bound in proven(evidence.study.cells[cell], evidence.study.labels).items():
                 regret = evidence.regret(label, cell)
-                yield Comparison(
-                    joined(evidence.describe(cell), f"{label}, regret / bound"),
-                    mean(regret / bound.value),
-                    high=1.0,
-                    note=f"{quantity(regret.mean())} against {quantity(bound.value)} ({bound.source})",
-                )
+                what = joined(evidence.describe(cell), f"{label}, regret / bound")
+                note = f"{quantity(regret.mean())} against {quantity(bound.value)} ({bound.source})"
+                yield Comparison(what, mean(regret / bound.value), high=1.0, note=note)
 
     def check(self, study: Study) -> None:
         if not any(proven(cell, study.labels) for cell in study.cells):
@@ -129,9 +123,8 @@ def _over(value: float, other: float) -> float:
     return value / other if other > 0.0 else math.inf
 
 
-@claim_test("tabled")
 @dataclass(frozen=True)
-class Tabled(ClaimTest):
+class Tabled(ClaimTest, kind="tabled"):
     """In the row of Table 1 that the cell's value of the axis ``over`` names, what the paper proves is below every
     bound of earlier work."""
 
@@ -142,12 +135,9 @@ class Tabled(ClaimTest):
             row = self._row(evidence.study.cells[cell])
             ((ours, value),) = (row.paper or {}).items()
             for theirs, earlier in (row.previous or {}).items():
-                yield Comparison(
-                    joined(evidence.describe(cell), f"{ours} over {theirs}"),
-                    Exact(_over(value, earlier)),
-                    high=1.0,
-                    note=f"{quantity(value)} against {quantity(earlier)}",
-                )
+                what = joined(evidence.describe(cell), f"{ours} over {theirs}")
+                note = f"{quantity(value)} against {quantity(earlier)}"
+                yield Comparison(what, Exact(_over(value, earlier)), high=1.0, note=note)
 
     def check(self, study: Study) -> None:
         for cell in study.cells:

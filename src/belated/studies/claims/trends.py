@@ -12,10 +12,21 @@ import numpy as np
 
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
-from belated.studies.claims.base import ClaimTest, check_several, claim_test, joined, numbers
-from belated.studies.claims.estimate import log_slope, mean, ratio
-from belated.studies.claims.evidence import Evidence, in_words
-from belated.studies.claims.verdict import Comparison, Finding, Status, Verdict, all_hold, all_of, any_holds, compared
+from belated.studies.claims.base import (
+    ClaimTest,
+    Comparison,
+    Finding,
+    Status,
+    Verdict,
+    all_hold,
+    all_of,
+    any_holds,
+    check_several,
+    compared,
+    joined,
+    numbers,
+)
+from belated.studies.claims.evidence import Evidence, in_words, log_slope, mean, ratio
 from belated.studies.study import AxisName, PolicyName, Study
 from belated.validation import Positive
 
@@ -23,9 +34,8 @@ _MORE_RUNS = 4.0
 """A confidence set of points on a grid does not shrink by a law; try the next look."""
 
 
-@claim_test("rises")
 @dataclass(frozen=True)
-class Rises(ClaimTest):
+class Rises(ClaimTest, kind="rises"):
     """The regret of ``policy`` at each value of an axis is above ``factor`` times that at the value before; with
     ``steps = false``, at the last value above ``factor`` times that at the first. Averaged over the other axes."""
 
@@ -38,20 +48,15 @@ class Rises(ClaimTest):
         check_several(study, self.along)
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
-        groups = evidence.along(self.along)
-        for (before, first), (after, second) in pairwise(groups) if self.steps else [(groups[0], groups[-1])]:
-            x, y = evidence.pooled(self.policy, first), evidence.pooled(self.policy, second)
-            yield Comparison(
-                f"{self.policy}: {self.along} {after} over {self.along} {before}",
-                ratio(y, x),
-                low=self.factor,
-                note=f"{quantity(x.mean())} to {quantity(y.mean())}",
-            )
+        regrets = list(evidence.pooled_along(self.policy, self.along).items())
+        for (before, x), (after, y) in pairwise(regrets) if self.steps else [(regrets[0], regrets[-1])]:
+            what = f"{self.policy}: {self.along} {after} over {self.along} {before}"
+            note = f"{quantity(x.mean())} to {quantity(y.mean())}"
+            yield Comparison(what, ratio(y, x), low=self.factor, note=note)
 
 
-@claim_test("falls")
 @dataclass(frozen=True)
-class Falls(ClaimTest):
+class Falls(ClaimTest, kind="falls"):
     """Along an axis, the regret of ``policy`` rises from each value to the next up to the value ``top``, and falls from
     each to the next after it. Averaged over the other axes."""
 
@@ -67,16 +72,14 @@ class Falls(ClaimTest):
             )
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
-        for (before, first), (after, second) in pairwise(evidence.along(self.along)):
-            change = evidence.pooled(self.policy, second) - evidence.pooled(self.policy, first)
+        for (before, x), (after, y) in pairwise(evidence.pooled_along(self.policy, self.along).items()):
             rises = after <= self.top or math.isclose(after, self.top)
             low, high = (0.0, math.inf) if rises else (-math.inf, 0.0)
-            yield Comparison(f"{self.policy}: {self.along} {after} less {self.along} {before}", mean(change), low, high)
+            yield Comparison(f"{self.policy}: {self.along} {after} less {self.along} {before}", mean(y - x), low, high)
 
 
-@claim_test("steady")
 @dataclass(frozen=True)
-class Steady(ClaimTest):
+class Steady(ClaimTest, kind="steady"):
     """The regret of ``policy`` at every value of an axis is within a share ``within`` of that at the first. Averaged
     over the other axes."""
 
@@ -88,22 +91,15 @@ class Steady(ClaimTest):
         check_several(study, self.along)
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
-        (start, cells), *rest = evidence.along(self.along)
-        first = evidence.pooled(self.policy, cells)
-        for value, others in rest:
-            y = evidence.pooled(self.policy, others)
-            yield Comparison(
-                f"{self.policy}: {self.along} {value} over {self.along} {start}",
-                ratio(y, first),
-                1.0 - self.within,
-                1.0 + self.within,
-                f"{quantity(first.mean())} and {quantity(y.mean())}",
-            )
+        (start, first), *rest = evidence.pooled_along(self.policy, self.along).items()
+        for value, y in rest:
+            what = f"{self.policy}: {self.along} {value} over {self.along} {start}"
+            note = f"{quantity(first.mean())} and {quantity(y.mean())}"
+            yield Comparison(what, ratio(y, first), 1.0 - self.within, 1.0 + self.within, note)
 
 
-@claim_test("crosses")
 @dataclass(frozen=True)
-class Crosses(ClaimTest):
+class Crosses(ClaimTest, kind="crosses"):
     """Along an axis, ``policy`` is worse than ``than`` up to the value ``low`` and better from ``high`` on."""
 
     policy: PolicyName
@@ -143,9 +139,8 @@ def _crossing(name: str, x: np.ndarray, y: np.ndarray) -> str:
     return "the curves do not cross"
 
 
-@claim_test("increase")
 @dataclass(frozen=True)
-class Increase(ClaimTest):
+class Increase(ClaimTest, kind="increase"):
     """From the first to the last value of an axis, the regret of ``policy`` grows by between ``low`` and ``high`` for
     each unit of the axis; both are multiplied by the value of the axis ``per``, if one is named."""
 
@@ -168,18 +163,13 @@ class Increase(ClaimTest):
             a, b = (float(evidence.study.cells[cell].coordinates[self.along]) for cell in ends)
             x, y = (evidence.regret(self.policy, cell) for cell in ends)
             scale = float(coordinates[self.per]) if self.per else 1.0
-            yield Comparison(
-                joined(in_words(coordinates), f"{self.policy}: regret added for each unit of {self.along}{units}"),
-                mean((y - x) / ((b - a) * scale)),
-                self.low,
-                self.high,
-                f"{quantity(x.mean())} at {self.along} {a:,g}, {quantity(y.mean())} at {b:,g}",
-            )
+            what = joined(in_words(coordinates), f"{self.policy}: regret added for each unit of {self.along}{units}")
+            note = f"{quantity(x.mean())} at {self.along} {a:,g}, {quantity(y.mean())} at {b:,g}"
+            yield Comparison(what, mean((y - x) / ((b - a) * scale)), self.low, self.high, note)
 
 
-@claim_test("peak")
 @dataclass(frozen=True)
-class Peak(ClaimTest):
+class Peak(ClaimTest, kind="peak"):
     """Along an axis, the regret of ``policy`` is largest at a value from ``low`` to ``high``: at one of these it is
     above that at every value outside."""
 
@@ -200,7 +190,7 @@ class Peak(ClaimTest):
         return self.low - 1e-9 <= value <= self.high + 1e-9
 
     def judge(self, evidence: Evidence, risk: float) -> Verdict:
-        regrets = {value: evidence.pooled(self.policy, cells) for value, cells in evidence.along(self.along)}
+        regrets = evidence.pooled_along(self.policy, self.along)
         inside = [value for value in regrets if self._inside(value)]
         outside = [value for value in regrets if value not in inside]
         top = max(regrets, key=lambda value: float(regrets[value].mean()))
@@ -212,16 +202,12 @@ class Peak(ClaimTest):
         return any_holds(comparisons, risk, note, choices=len(outside))
 
     def _apart(self, higher: Any, lower: Any, regrets: dict[Any, Any]) -> Comparison:
-        return Comparison(
-            f"{self.policy}: {self.along} {higher:g} less {self.along} {lower:g}",
-            mean(regrets[higher] - regrets[lower]),
-            low=0.0,
-        )
+        what = f"{self.policy}: {self.along} {higher:g} less {self.along} {lower:g}"
+        return Comparison(what, mean(regrets[higher] - regrets[lower]), low=0.0)
 
 
-@claim_test("peak moves right")
 @dataclass(frozen=True)
-class PeakMovesRight(ClaimTest):
+class PeakMovesRight(ClaimTest, kind="peak moves right"):
     """From one value of the axis ``over`` to the next, the peak along the axis ``along`` moves left by less than
     ``slack``, and from the first to the last it moves right.
 
@@ -254,7 +240,7 @@ class PeakMovesRight(ClaimTest):
 
     def _peak(self, evidence: Evidence, risk: float) -> tuple[float, float, float]:
         """The value with the largest mean, and the ends of its confidence set."""
-        regrets = {value: evidence.pooled(self.policy, cells) for value, cells in evidence.along(self.along)}
+        regrets = evidence.pooled_along(self.policy, self.along)
         top = max(regrets, key=lambda value: float(regrets[value].mean()))
         pairs = len(regrets) * (len(regrets) - 1) / 2
         possible = [
@@ -275,9 +261,8 @@ class PeakMovesRight(ClaimTest):
         return Finding(name, after[0] - before[0], (low, high), (least, math.inf), status)
 
 
-@claim_test("slope")
 @dataclass(frozen=True)
-class Slope(ClaimTest):
+class Slope(ClaimTest, kind="slope"):
     """The regret of ``policy`` grows like a power between ``low`` and ``high`` of an axis: the slope of a straight line
     through the logarithms."""
 

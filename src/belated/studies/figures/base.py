@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
@@ -100,6 +100,10 @@ class Reference:
             numbers(study, axis)
 
 
+ROWS: dict[str, type[PanelRow]] = {}
+"""Kinds of rows by name."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PanelRow(ABC):
     """What a row shows; its fields are the keys of a row in a file."""
@@ -119,6 +123,10 @@ class PanelRow(ABC):
     """Whether the panels of a row share a vertical axis, regret."""
     shows_errors: ClassVar[bool] = True
     """Whether it shows standard errors."""
+
+    def __init_subclass__(cls, kind: str = "") -> None:
+        if kind:
+            ROWS[kind] = cls
 
     def panels(self, evidence: Evidence) -> list[tuple[str, Evidence]]:
         """The title of each panel, and the evidence that it shows."""
@@ -155,21 +163,6 @@ class PanelRow(ABC):
             axes.set_ylim(bottom=0)
         tidy(axes.xaxis, max_ticks=max_ticks)
         tidy(axes.yaxis, max_ticks=max(max_ticks, 4))
-
-
-R = TypeVar("R", bound=PanelRow)
-ROWS: dict[str, type[PanelRow]] = {}
-"""Kinds of rows by name."""
-
-
-def panel_row(name: str) -> Callable[[type[R]], type[R]]:
-    """Decorator: list a kind of row under a name."""
-
-    def register(cls: type[R]) -> type[R]:
-        ROWS[name] = cls
-        return cls
-
-    return register
 
 
 def check_one_cell_per(study: Study, axes: Sequence[str], message: str) -> None:

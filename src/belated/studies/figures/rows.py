@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,6 @@ from belated.studies.figures.base import (
     check_one_cell_per,
     error_bars,
     final_regret,
-    panel_row,
     regret_table,
     style_for,
     tidy,
@@ -33,11 +32,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FILLED = ("o", "D", "s", "^")
+_DARK = "#222222"
+_TABLED = {
+    "earlier": ("Table 1, earlier work", "D", "white"),
+    "paper": ("Table 1, the paper", "o", _DARK),
+}
+"""Label, marker and colour of entries of Table 1."""
 
 
-@panel_row("curves")
 @dataclass(frozen=True, kw_only=True)
-class Curves(PanelRow):
+class Curves(PanelRow, kind="curves"):
     """Mean regret against rounds, with bands of four standard errors; with ``bounds``, the theorem's bound on each
     policy's regret at the horizon, where there is one that is below T times the largest gap."""
 
@@ -78,20 +82,18 @@ class Curves(PanelRow):
         ]
 
 
-@panel_row("against")
 @dataclass(frozen=True, kw_only=True)
-class Against(PanelRow):
+class Against(PanelRow, kind="against"):
     """Regret at the horizon against an axis, with bars of four standard errors."""
 
     x: AxisName
     xlabel: str = ""
-    references: tuple[Reference, ...] = field(default_factory=tuple)
+    references: tuple[Reference, ...] = ()
 
     def check(self, study: Study) -> None:
         numbers(study, self.x)
-        check_one_cell_per(
-            study, [self.x], f"a panel shows one line along {self.x}; split it, or say where on all other axes."
-        )
+        message = f"a panel shows one line along {self.x}; split it, or say where on all other axes."
+        check_one_cell_per(study, [self.x], message)
         for reference in self.references:
             reference.check(study)
 
@@ -116,13 +118,12 @@ class Against(PanelRow):
         return regret_table(evidence, self.labels(evidence), evidence.cells, [self.x])
 
 
-@panel_row("dots")
 @dataclass(frozen=True, kw_only=True)
-class Dots(PanelRow):
+class Dots(PanelRow, kind="dots"):
     """One line for each policy, a dot for each value of an axis, with bars of four standard errors."""
 
     over: AxisName
-    references: tuple[Reference, ...] = field(default_factory=tuple)
+    references: tuple[Reference, ...] = ()
     shares_y: ClassVar[bool] = False
 
     def check(self, study: Study) -> None:
@@ -136,18 +137,9 @@ class Dots(PanelRow):
         for number, (value, cells) in enumerate(groups):
             mean, stderr = np.array([final_regret(evidence, label, cells[0]) for label in labels]).T
             heights = np.arange(len(labels)) + 0.16 * (number - (len(groups) - 1) / 2.0)
-            axes.errorbar(
-                mean,
-                heights,
-                xerr=error_bars(stderr),
-                linestyle="none",
-                marker=_FILLED[number % len(_FILLED)],
-                color=COLOURS[number % len(COLOURS)],
-                markersize=3.8,
-                capsize=1.6,
-                elinewidth=0.8,
-                label=f"{self.over} {value}",
-            )
+            bars: dict[str, Any] = {"linestyle": "none", "markersize": 3.8, "capsize": 1.6, "elinewidth": 0.8}
+            bars |= {"marker": _FILLED[number % len(_FILLED)], "color": COLOURS[number % len(COLOURS)]}
+            axes.errorbar(mean, heights, xerr=error_bars(stderr), label=f"{self.over} {value}", **bars)
         for reference in self.references:
             position = reference.at(evidence.study.cells[0].coordinates)
             axes.axvline(position, label=reference.label, **REFERENCE_LINE)
@@ -164,9 +156,8 @@ class Dots(PanelRow):
         return regret_table(evidence, self.labels(evidence), cells, [self.over])
 
 
-@panel_row("bounds")
 @dataclass(frozen=True, kw_only=True)
-class Bounds(PanelRow):
+class Bounds(PanelRow, kind="bounds"):
     """One line for each cell: the regret of each policy, its theorem's bound if it is below T times the largest gap,
     and the entries of the row of Table 1 that the cell is named for, on a logarithmic axis."""
 
@@ -185,27 +176,19 @@ class Bounds(PanelRow):
             for what, name, value in self._marks(evidence, cells[0]):
                 if not 0.0 < value < math.inf:
                     continue
-                if what in ("regret", "bound"):
+                mark: dict[str, Any] = {"linestyle": "none"}
+                if what in _TABLED:
+                    label, marker, face = _TABLED[what]
+                    mark |= {"marker": marker, "markersize": 3.6, "markeredgecolor": _DARK, "markerfacecolor": face}
+                else:
                     style = style_for(name, evidence.study.labels)
                     label = f"{name}, measured" if what == "regret" else f"{name}, its theorem"
-                    mark: dict[str, Any] = (
-                        {"marker": style["marker"], "markersize": 4.5}
-                        if what == "regret"
-                        else {"marker": "|", "markersize": 11, "markeredgewidth": 1.8}
-                    )
-                    axes.plot(value, height, color=style["color"], linestyle="none", label=_once(axes, label), **mark)
-                else:
-                    earlier = what == "earlier"
-                    axes.plot(
-                        value,
-                        height - 0.28,
-                        marker="D" if earlier else "o",
-                        linestyle="none",
-                        markersize=3.6,
-                        markeredgecolor="#222222",
-                        markerfacecolor="white" if earlier else "#222222",
-                        label=_once(axes, "Table 1, earlier work" if earlier else "Table 1, the paper"),
-                    )
+                    mark |= {"color": style["color"], "marker": style["marker"], "markersize": 4.5}
+                    if what == "bound":
+                        mark |= {"marker": "|", "markersize": 11, "markeredgewidth": 1.8}
+                if label in axes.get_legend_handles_labels()[1]:  # the legend has it already
+                    label = f"_{label}"
+                axes.plot(value, height - 0.28 * (what in _TABLED), label=label, **mark)
         axes.set_yticks(range(len(groups)), [str(value) for value, _ in groups][::-1])
         axes.set_ylim(-0.6, len(groups) - 0.5)
         axes.set_xlabel(self.ylabel)
@@ -233,14 +216,8 @@ class Bounds(PanelRow):
         return marks
 
 
-def _once(axes: Axes, label: str) -> str:
-    """The label, hidden if the legend has it already."""
-    return f"_{label}" if label in axes.get_legend_handles_labels()[1] else label
-
-
-@panel_row("surface")
 @dataclass(frozen=True, kw_only=True)
-class Surface(PanelRow):
+class Surface(PanelRow, kind="surface"):
     """The ratio of the regrets of two policies over two axes: one colour where the first is better, another where it is
     worse."""
 
@@ -254,11 +231,8 @@ class Surface(PanelRow):
     def check(self, study: Study) -> None:
         numbers(study, self.x)
         numbers(study, self.y)
-        check_one_cell_per(
-            study,
-            [self.x, self.y],
-            f"a surface has one cell for each {self.x} and {self.y}; say where on all others.",
-        )
+        message = f"a surface has one cell for each {self.x} and {self.y}; say where on all others."
+        check_one_cell_per(study, [self.x, self.y], message)
 
     def draw(self, axes: Axes, evidence: Evidence) -> None:
         xs, ys, ratios = self._ratios(evidence)

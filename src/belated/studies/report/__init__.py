@@ -11,7 +11,6 @@ from dataclasses import asdict
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from jinja2 import Environment, StrictUndefined
@@ -22,18 +21,12 @@ from belated.studies.claims import Evidence
 from belated.studies.claims.evidence import axis_value
 from belated.studies.figures import FigureSpec, describe_runs, draw, table
 from belated.studies.report import phrasing
-from belated.studies.report.bounds_table import StudyBounds, bounds_table
-from belated.studies.report.markdown import markdown
-from belated.studies.report.summary import Summary, summarize
+from belated.studies.report.summary import StudyBounds, Summary, bounds_table, summarize
 from belated.studies.reproduce import ExperimentOutcome
 
-__all__ = ["Report", "Summary", "summarize", "write_report"]
+__all__ = ["Report", "Summary", "summarize"]
 
-
-def write_report(out: Path, summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Path:
-    """Write ``out``/report, all of it or nothing; returns the page's path."""
-    with Report(out) as report:
-        return report.finish(summary, outcomes)
+_CLAIM_KEYS = ("sentence", "place", "reading", "own", "confidence")
 
 
 class Report:
@@ -73,7 +66,7 @@ class Report:
         bounds = {name: future.result() for name, future in self._bounds.items()}
         texts = {
             "index.html": page(summary, outcomes, figures, bounds),
-            "claims.md": markdown(summary, outcomes),
+            "claims.md": phrasing.markdown(summary, outcomes),
             "claims.json": json.dumps(_plain(summary, outcomes), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         }
         for name, text in texts.items():
@@ -82,12 +75,10 @@ class Report:
         self._stage.commit()
         return self._out / "report" / "index.html"
 
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._drawing.shutdown(cancel_futures=True)
         if "_folder" in self.__dict__:
-            self._stage.__exit__(error_type, error, trace)
+            self._stage.__exit__(*error)
 
 
 def _write_figure(path: Path, spec: FigureSpec, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
@@ -137,11 +128,7 @@ def _plain(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> dict[str,
                 "seconds": outcome.cost.seconds,
                 "claims": [
                     {
-                        "sentence": verdict.claim.sentence,
-                        "place": verdict.claim.place,
-                        "reading": verdict.claim.reading,
-                        "own": verdict.claim.own,
-                        "confidence": verdict.claim.confidence,
+                        **{name: getattr(verdict.claim, name) for name in _CLAIM_KEYS},
                         "status": verdict.status,
                         "cases": [
                             {
@@ -164,9 +151,9 @@ def _plain(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> dict[str,
 
 def _finding(data: dict[str, Any]) -> dict[str, Any]:
     """A finding for JSON, which has no infinity: null."""
-    ends = {key: [_finite(end) for end in data[key]] for key in ("interval", "allowed")}
-    return {**data, **ends, "value": _finite(data["value"])}
 
+    def finite(number: float) -> float | None:
+        return number if math.isfinite(number) else None
 
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+    ends = {key: [finite(end) for end in data[key]] for key in ("interval", "allowed")}
+    return {**data, **ends, "value": finite(data["value"])}

@@ -1,14 +1,18 @@
-"""Verdicts in words and as grids, for the page, the Markdown table and the terminal."""
+"""Verdicts in words and as grids, for the page and the terminal; and all claims as Markdown, for the documentation."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from belated.formatting import plural, quantity
 from belated.studies.claims import Case, ClaimVerdict, Finding, Status
 from belated.studies.claims.evidence import in_words
+from belated.studies.experiments import NAMES
+from belated.studies.report.summary import Summary
+from belated.studies.reproduce import ExperimentOutcome
 
 MARKS = {Status.HOLDS: "✓", Status.FAILS: "✗", Status.UNDECIDED: "?"}
 
@@ -81,3 +85,73 @@ def grid(verdict: ClaimVerdict) -> Grid | None:
     values = list(dict.fromkeys(case.coordinates[first] for case in verdict.cases))
     rows = {value: tuple(case for case in verdict.cases if case.coordinates[first] == value) for value in values}
     return Grid(first, second, tuple(case.coordinates[second] for case in rows[values[0]]), rows)
+
+
+# ---- Markdown ----
+
+
+def markdown(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> str:
+    """All claims, one table for each experiment."""
+    paper, others = sum(summary.paper.values()), sum(summary.others.values())
+    blocks = ["# The paper's claims, put to the test" if paper else "# Claims, put to the test"]
+    if paper:
+        blocks.append(f"{paper} claims of the paper: **{tally(summary.paper)}.**")
+    blocks.append(
+        f"Each claim is tested with a nominal confidence of {summary.confidence}, divided among all its comparisons "
+        f"and interim looks. Made by `{_command(summary, outcomes)}`, belated {summary.environment['belated']}."
+    )
+    if others:
+        blocks.append(f"Other claims, {others}: {tally(summary.others)}.")
+    if summary.fraction < 1.0:
+        blocks.append(f"**This is a quick look: {summary.fraction:g} of the repetitions.**")
+    for outcome in outcomes:
+        blocks += _blocks(outcome)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _blocks(outcome: ExperimentOutcome) -> Iterator[str]:
+    """The paragraphs and tables of an experiment."""
+    experiment = outcome.experiment
+    yield _plain(f"## {experiment.name}: {experiment.title}")
+    yield _plain(f"*{experiment.place}.* {experiment.about}")
+    if experiment.assumed:
+        yield "Not stated in the paper, and assumed here:"
+        yield "\n".join(_plain(f"- {text}") for text in experiment.assumed)
+    lines = ["| | sentence | what is tested | numbers | runs |", "|:--|:--|:--|:--|--:|"]
+    for verdict in outcome.verdicts:
+        claim = verdict.claim
+        explained = claim.why and verdict.status is not Status.HOLDS
+        cells = [
+            f"{MARKS[verdict.status]} {verdict.status}",
+            f"{claim.sentence} *({claim.place})*" if claim.own else f"“{claim.sentence}” *({claim.place})*",
+            f"{claim.reading} *{claim.why}*" if explained else claim.reading,
+            summary_line(verdict),
+            f"{verdict.runs:,}",
+        ]
+        lines.append(_line(cells))
+    yield "\n".join(lines)
+    for verdict in outcome.verdicts:
+        table = grid(verdict)
+        if table is not None:
+            yield _plain(verdict.claim.reading)
+            head = _line([f"{table.first} \\\\ {table.second}", *map(str, table.columns)])
+            lines = [head, "|:--" + "|:-:" * len(table.columns) + "|"]
+            for value, cases in table.rows.items():
+                lines.append(_line([str(value), *(MARKS[case.verdict.status] for case in cases)]))
+            yield "\n".join(lines)
+
+
+def _command(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> str:
+    names = [outcome.experiment.name for outcome in outcomes]
+    named = "all" if tuple(names) == NAMES else " ".join(n if n in NAMES else f"{n}.toml" for n in names)
+    fraction = f" --fraction {summary.fraction:g}" if summary.fraction < 1.0 else ""
+    return f"belated reproduce {named} --seed {summary.seed}{fraction}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_plain(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _plain(text: str) -> str:
+    """Text with HTML escaped."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")

@@ -1,18 +1,25 @@
-"""A reproduction in numbers, and what it ran on."""
+"""A reproduction in numbers, what it ran on, and what the theorems guarantee in its set-ups."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from belated._version import __version__
+from belated.formatting import grouped
 from belated.simulation.simulate import available_cores
-from belated.studies.claims import Status
+from belated.studies.claims import Evidence, Status
+from belated.studies.claims.evidence import in_words
 from belated.studies.reproduce import ExperimentOutcome
+from belated.studies.study import first_problem
+from belated.theory import bound_of
+
+MAX_CELLS = 5
+"""Cells of a study for which bounds are shown."""
 
 
 @dataclass(frozen=True)
@@ -89,3 +96,57 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or "unknown"
+
+
+# ---- guarantees ----
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A bound on the regret of a policy, for c = ln T, beside the measured and the largest possible regret."""
+
+    coordinates: str
+    policy: str
+    bound: float
+    source: str
+    trivial: float
+    """T times the largest gap: no policy's regret is above."""
+    measured: float
+    confidence: str
+
+    @property
+    def nontrivial(self) -> bool:
+        """Whether the bound says anything."""
+        return self.bound < self.trivial
+
+
+StudyBounds = tuple[str, list[Guarantee]]
+"""The name of a study, and its bounds."""
+
+
+def bounds_table(studies: Mapping[str, Evidence]) -> list[StudyBounds]:
+    """The bounds for each study of an experiment, where there are some."""
+    tables = [(name, guarantees(evidence)) for name, evidence in studies.items()]
+    return [(name, rows) for name, rows in tables if rows]
+
+
+def guarantees(evidence: Evidence) -> list[Guarantee]:
+    """The theorems' bounds for a study: at its first and last cells and some between. Where each run has its own
+    problem, for that of the first run."""
+    last = len(evidence.study.cells) - 1
+    rows = []
+    for number in sorted({round(step * last / (MAX_CELLS - 1)) for step in range(MAX_CELLS)}):
+        cell, result = evidence.study.cells[number], evidence.results[number]
+        problem = first_problem(cell, result.manifest.seed)
+        for label, policy in zip(evidence.study.labels, cell.policies, strict=True):
+            played = getattr(policy, "confidence", None)
+            theory = policy if played is None else replace(cast("Any", policy), confidence=None)
+            bound = bound_of(theory, problem, cell.horizon)
+            if bound is None or bound.order:
+                continue
+            mean = float(result.final[evidence.study.policy(label)].mean())
+            trivial = cell.horizon * float(problem.gaps.max())
+            confidence = "ln T" if played is None else grouped(played)
+            where = in_words(cell.coordinates)
+            rows.append(Guarantee(where, label, bound.value, bound.source, trivial, mean, confidence))
+    return rows

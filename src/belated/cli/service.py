@@ -1,0 +1,202 @@
+"""The commands of the service: ``belated serve``, ``verify``, ``import``, ``demo`` and ``keys``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from belated.cli import help_text
+from belated.cli.console import error_messages, note
+from belated.errors import MissingComponent
+from belated.formatting import plural
+
+if TYPE_CHECKING:
+    from belated.service.storage.journal import Journal
+
+DAMAGED = 1
+"""Exit status if something differs."""
+Db = Annotated[
+    str | None,
+    typer.Option(metavar="PATH|URL", help="SQLite file, or postgresql://... [default: bandits.db]", show_default=False),
+]
+keys_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=help_text.KEYS)
+
+
+@contextmanager
+def _service_errors() -> Iterator[None]:
+    """Like :func:`error_messages`; a missing dependency of the service is an error with the install command."""
+    with error_messages():
+        try:
+            yield
+        except MissingComponent:
+            raise
+        except ImportError as error:
+            raise MissingComponent(
+                "the service needs more packages: pip install 'belated[service]', or in a checkout pip install "
+                f"'.[service]' ({error})"
+            ) from None
+
+
+@contextmanager
+def _journal(db: str | None, *, create: bool = True, read_only: bool = False) -> Iterator[Journal]:
+    """The open journal; errors are printed."""
+    with _service_errors():
+        from belated.service.settings import settings
+        from belated.service.storage.journal import open_journal
+
+        with closing(open_journal(settings({"db": db}).db, create=create, read_only=read_only)) as journal:
+            yield journal
+
+
+def serve_command(
+    db: Db = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address to listen on. [default: 127.0.0.1]", show_default=False)
+    ] = None,
+    port: Annotated[
+        str | None, typer.Option(metavar="N", help="The port; 0 takes a free one. [default: 8000]", show_default=False)
+    ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="debug, info, warning or error. [default: info]", show_default=False),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="A file with settings.", show_default=False)
+    ] = None,
+) -> None:
+    """Serve until a signal ends it."""
+    with _service_errors():
+        from belated.service.serve import serve
+        from belated.service.settings import settings
+        from belated.service.storage.database import without_password
+
+        chosen = settings({"db": db, "host": host, "port": port, "log": log, "config": config})
+        serve(
+            chosen,
+            lambda address: note(f"serving {without_password(chosen.db)} at {address}; Ctrl-C ends it.", stderr=True),
+        )
+
+
+def verify_command(db: Db = None) -> None:
+    """Recompute everything from the journal and compare."""
+    with _journal(db, create=False, read_only=True) as journal:
+        from belated.service.core.verify import verify
+
+        reports = verify(journal)
+        for report in reports:
+            text = f"{report.name}: {plural(report.events, 'event')}, {plural(report.decisions, 'decision')}"
+            if report.error is None:
+                note(f"{text}: correct")
+            else:
+                note(f"{text}: {report.error}", "bold red", "damaged: ", stderr=True)
+        if not reports:
+            note("there are no experiments.")
+        if any(report.error is not None for report in reports):
+            raise typer.Exit(DAMAGED)
+
+
+def import_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="An export.", show_default=False)], db: Db = None
+) -> None:
+    """Import the events of an export that are not there yet."""
+    with _journal(db) as journal:
+        from belated.service.core.export import import_parquet
+
+        known = {stored.name for stored in journal.experiments()}
+        name, new = import_parquet(journal, file)
+        if new:
+            note(f"{name}: {plural(new, 'event')} imported.")
+        elif name not in known:
+            note(f"{name}: created; the export has no events.")
+        else:
+            note(f"{name}: everything was already there.")
+
+
+def demo_command(
+    port: Annotated[str, typer.Option(metavar="N", help="The port; 0 takes a free one.")] = "8000",
+    db: Annotated[
+        str | None,
+        typer.Option(metavar="PATH|URL", help="Database to keep. [default: a temporary file]", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the visitors and the policies.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+) -> None:
+    """Serve simulated traffic until Ctrl-C."""
+    with _service_errors(), tempfile.TemporaryDirectory(prefix="belated-demo-") as folder:
+        from belated.service.demo import run_demo
+        from belated.service.settings import Settings, port_of
+        from belated.service.storage.database import without_password
+
+        def listening(address: str) -> None:
+            note(f"the demo is at {address}; Ctrl-C ends it.", stderr=True)
+            if not no_browser and _has_display():
+                import webbrowser
+
+                webbrowser.open(address)
+
+        number = port_of(port)
+        location = "" if db is None else f" in {without_password(db)}"
+        note(f"simulating three experiments{location} ...", stderr=True)
+        run_demo(Settings(db or str(Path(folder) / "demo.db"), "127.0.0.1", number, "warning"), seed, listening)
+
+
+def _has_display() -> bool:
+    """Whether a graphical browser can open; one in the terminal would be in the way."""
+    return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+@keys_app.command("create")
+def create_key(
+    role: Annotated[str, typer.Option(metavar="ROLE", help="reader, writer or admin.", show_default=False)],
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the key. [default: ROLE-N]", show_default=False)
+    ] = None,
+    db: Db = None,
+) -> None:
+    """Create a key and print it, only this once."""
+    with _service_errors():
+        from belated.service.auth import check_role, free_name, make_key
+
+        check_role(role)
+        with _journal(db) as journal:
+            chosen = name if name is not None else free_name(journal, role)
+            key = make_key(journal, role, chosen)
+        note(f"{chosen}, a {role}'s key. It is not shown again:", stderr=True)
+        typer.echo(key)
+
+
+@keys_app.command("list")
+def list_keys(db: Db = None) -> None:
+    """List all keys, without the secrets."""
+    with _journal(db, create=False, read_only=True) as journal:
+        from belated.service.timestamps import isoformat
+
+        stored = journal.all_keys()
+        if not stored:
+            note("there are no keys: everyone who reaches the server may do everything.")
+            return
+        rows = [
+            (name, role, isoformat(created), isoformat(revoked) if revoked is not None else "")
+            for _, name, role, created, revoked in stored
+        ]
+        lines = [("name", "role", "created", "revoked"), *rows]
+        widths = [max(len(line[column]) for line in lines) for column in range(4)]
+        for line in lines:
+            note("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+@keys_app.command("revoke")
+def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.")], db: Db = None) -> None:
+    """Revoke a key."""
+    with _journal(db, create=False) as journal:
+        from belated.service.auth import revoke_key
+
+        revoke_key(journal, name)
+        note(f"{name} is revoked; servers stop accepting it within seconds.")
