@@ -82,6 +82,20 @@ class Study:
             f"the study {self.name!r} has no axis {name!r}.{suggest(name, names)} It has {', '.join(names) or 'none'}."
         )
 
+    def numbers(self, name: str) -> list[float]:
+        """The values of an axis as numbers; an error if one of them is not a number."""
+        values = self.axis(name).values
+        if not all(isinstance(value, int | float) for value in values):
+            raise ConfigurationError(
+                f"the axis {name!r} has values that are not numbers: {', '.join(map(str, values))}."
+            )
+        return [float(value) for value in values]
+
+    def check_several(self, name: str) -> None:
+        """Raise an error if an axis has only one value."""
+        if len(self.axis(name).values) < 2:
+            raise ConfigurationError(f"the axis {name!r} has only one value here; give two or more.")
+
     def policy(self, label: str) -> int:
         """The number of the policy with this label."""
         if label in self.labels:

@@ -15,7 +15,6 @@ from belated import simulate
 from belated.errors import ArenaInterrupted, BelatedError, Interrupted, InvalidParameter
 from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
 from belated.studies.arena import FIRST_RUNS, MAX_RUNS, PRECISION, Scenario, Scores, contestants, play
-from belated.studies.arena.scores import max_rel_error
 from belated.studies.runner import RunnerStep
 
 MODULE: Any = sys.modules["belated.studies.arena"]
@@ -23,6 +22,15 @@ RUNNER: Any = sys.modules["belated.studies.runner"]
 POLICIES = [UCB(confidence=1.0), SuccessiveElimination(confidence=1.0), ThompsonSampling()]
 ARRAYS = ("regret", "stderr", "error", "runs")
 Make = Callable[..., Scenario]
+
+
+def max_rel_error(final: Any) -> float:
+    """The largest standard error of a ratio to the best, relative to the ratio; ``final`` is (policies, runs)."""
+    means = final.mean(axis=1)
+    best = means.argmin()
+    influence = (final - (means / means[best])[:, None] * final[best]) / means[best]
+    errors = influence.std(axis=1, ddof=1) / np.sqrt(final.shape[1])
+    return float((errors * means.min() / means).max())
 
 
 def assert_same(one: Scores, other: Scores) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from belated.errors import InvalidParameter
 from belated.studies.arena import Scenario, Scores
-from belated.studies.arena.scores import max_rel_error
 
 RATIOS = [[4.0, 1.0, 2.0], [1.0, 1.0, 2.0], [8.0, 1.0, 2.0], [1.25, 1.0, 4.0], [2.0, 4.0, 1.0]]
 
@@ -72,7 +71,7 @@ def test_scores_of_one_row(row: Callable[..., Scenario]) -> None:
     assert found.stderr[0] == pytest.approx([2.0 / math.sqrt(3.0), 1.0 / math.sqrt(3.0)])
     assert found.error.tolist() == [[0.0, 0.0]]  # run by run twice the other: the ratio is known for certain
     assert found.runs.tolist() == [3]
-    assert max_rel_error(final) == 0.0
+    assert found.max_rel_error == 0.0
 
 
 def test_what_is_known_of_a_ratio_is_what_a_bootstrap_of_paired_runs_says() -> None:
@@ -87,7 +86,7 @@ def test_what_is_known_of_a_ratio_is_what_a_bootstrap_of_paired_runs_says() -> N
     expected = ratios.std(axis=0) / (means / means.min())
     found = Scores.of(Scenario("x", "", 1, False, False, False, {}), "ABCD", final)
     assert (found.error / found.ratio)[0] == pytest.approx(expected, rel=0.08)
-    assert max_rel_error(final) == pytest.approx(expected.max(), rel=0.08)
+    assert found.max_rel_error == pytest.approx(expected.max(), rel=0.08)
     alone = final.std(axis=1) / means / math.sqrt(runs)
     assert np.all(np.hypot(alone, alone[means.argmin()])[1:] > 1.5 * expected[1:])  # as if the runs were not paired
 

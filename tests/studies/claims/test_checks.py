@@ -10,7 +10,7 @@ from test_check import ARMS, FAMILY, LINE
 
 from belated.errors import ConfigurationError
 from belated.policies import UCB, SuccessiveElimination
-from belated.studies.claims.base import check_several, joined, numbers
+from belated.studies.claims.evidence import joined
 from belated.studies.claims.order import others
 from belated.studies.claims.runs import check_arm, check_evenly_spaced
 from belated.studies.claims.theorems import one_problem, proven
@@ -19,18 +19,18 @@ from synthetic import PROBLEM, study
 
 @pytest.mark.parametrize(("values", "found"), [((3, 1), [3.0, 1.0]), ((0.5,), [0.5]), ((0, -1, 2.5), [0.0, -1.0, 2.5])])
 def test_numbers(values: tuple[Any, ...], found: list[float]) -> None:
-    assert numbers(study(d=values), "d") == found
+    assert study(d=values).numbers("d") == found
 
 
 def test_one_word_is_no_number() -> None:
     with pytest.raises(ConfigurationError, match=r"'d' has values that are not numbers: 1, ln T\."):
-        numbers(study(d=(1, "ln T")), "d")
+        study(d=(1, "ln T")).numbers("d")
 
 
 def test_several() -> None:
-    check_several(LINE, "law")
+    LINE.check_several("law")
     with pytest.raises(ConfigurationError, match="'e' has only one value here"):
-        check_several(study(e=("a",)), "e")
+        study(e=("a",)).check_several("e")
 
 
 def test_evenly() -> None:

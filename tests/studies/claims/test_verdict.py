@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from belated.errors import ConfigurationError
 from belated.studies.claims import Finding, Status, Verdict
-from belated.studies.claims.base import Comparison, all_hold, all_of, any_holds, compared
+from belated.studies.claims.base import Comparison, all_hold, any_holds, compared
 from belated.studies.claims.evidence import Exact, mean
 from strategies import examples
 from synthetic import draws
@@ -90,10 +90,10 @@ def test_an_estimate_lies_outside_of_an_open_range(value: float, outside: bool) 
 
 
 def test_all_of() -> None:
-    assert all_of([HOLDS, HOLDS]) is HOLDS
-    assert all_of([HOLDS, UNDECIDED, HOLDS]) is UNDECIDED
-    assert all_of([UNDECIDED, FAILS, HOLDS]) is FAILS
-    assert all_of(iter([FAILS])) is FAILS
+    assert Status.all_of([HOLDS, HOLDS]) is HOLDS
+    assert Status.all_of([HOLDS, UNDECIDED, HOLDS]) is UNDECIDED
+    assert Status.all_of([UNDECIDED, FAILS, HOLDS]) is FAILS
+    assert Status.all_of(iter([FAILS])) is FAILS
 
 
 @pytest.mark.parametrize(

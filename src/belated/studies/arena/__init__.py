@@ -15,7 +15,7 @@ from belated.policies import POLICIES, Policy
 from belated.policies._base.defaults import CONFIDENCE
 from belated.specs.tables import suggest
 from belated.studies.arena.scenarios import Scenario, scenarios
-from belated.studies.arena.scores import Scores, check_regrets, max_rel_error
+from belated.studies.arena.scores import Scores
 from belated.studies.runner import RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.validation import check_integer, fields_of
 
@@ -165,11 +165,12 @@ def _until_precise(scenario: Scenario, labels: Sequence[str], runs: int, max_run
     """Add batches of runs until each ratio is known to the precision, or there are no more runs."""
     results = yield RunBatch([0], runs)
     final = results[0].final
-    check_regrets(scenario.name, labels, final)
+    scores = Scores.of(scenario, labels, final)
     number = 1
-    while (count := final.shape[1]) < max_runs and (excess := max_rel_error(final) / PRECISION) > 1.0:
+    while (count := final.shape[1]) < max_runs and (excess := scores.max_rel_error / PRECISION) > 1.0:
         total = min(int(1.1 * count * excess**2) + 1, 4 * count, max_runs)
         results = yield RunBatch([0], total - count, number=number, earlier_runs=count)
         final = np.concatenate([final, results[0].final], axis=1)
+        scores = Scores.of(scenario, labels, final)
         number += 1
-    return Scores.of(scenario, labels, final)
+    return scores

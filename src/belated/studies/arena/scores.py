@@ -67,7 +67,7 @@ class Scores:
     @property
     def max_rel_error(self) -> float:
         """The largest standard error of a ratio, relative to the ratio."""
-        return float((self.error / self.ratio).max())
+        return float((self.error * self.regret.min(axis=1, keepdims=True) / self.regret).max())
 
     @property
     def precision(self) -> str:
@@ -136,12 +136,6 @@ def _ratio_errors(final: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     influence = (final - ratio[:, None] * final[best]) / means[best]
     errors: npt.NDArray[np.float64] = influence.std(axis=1, ddof=1) / math.sqrt(final.shape[1])
     return errors
-
-
-def max_rel_error(final: npt.NDArray[np.float64]) -> float:
-    """:attr:`Scores.max_rel_error` of one scenario; ``final`` is (policies, runs)."""
-    means = final.mean(axis=1)
-    return float((_ratio_errors(final) * means.min() / means).max())
 
 
 # ---- files ----

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from belated.errors import ConfigurationError
 from belated.specs.tables import Key, Text, from_table_by_kind
-from belated.studies.claims.evidence import Estimate, Evidence
+from belated.studies.claims.evidence import Estimate, Evidence, joined
 from belated.studies.study import Coordinates, Study
 from belated.validation import Domain
 
@@ -23,6 +23,14 @@ class Status(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
     UNDECIDED = "undecided"
+
+    @staticmethod
+    def all_of(statuses: Iterable[Status]) -> Status:
+        """Fails if one does, holds if all do."""
+        unique = set(statuses)
+        if Status.FAILS in unique:
+            return Status.FAILS
+        return Status.UNDECIDED if Status.UNDECIDED in unique else Status.HOLDS
 
 
 @dataclass(frozen=True)
@@ -99,14 +107,8 @@ def compared(comparison: Comparison, risk: float) -> Finding:
         status = Status.FAILS
     else:
         status = Status.UNDECIDED
-    return Finding(
-        comparison.what,
-        comparison.estimate.value,
-        (low, high),
-        (comparison.low, comparison.high),
-        status,
-        comparison.note,
-    )
+    value, allowed = comparison.estimate.value, (comparison.low, comparison.high)
+    return Finding(comparison.what, value, (low, high), allowed, status, comparison.note)
 
 
 def all_hold(comparisons: Sequence[Comparison], risk: float, note: str = "", choices: int = 1) -> Verdict:
@@ -115,12 +117,12 @@ def all_hold(comparisons: Sequence[Comparison], risk: float, note: str = "", cho
     findings = _compare_all(comparisons, risk, choices)
     failing = [finding.needed for finding in findings if finding.status is Status.UNDECIDED and finding.outside]
     needed = min(failing) if failing else max(finding.needed for finding in findings)
-    return Verdict(all_of(finding.status for finding in findings), findings, note, needed)
+    return Verdict(Status.all_of(finding.status for finding in findings), findings, note, needed)
 
 
 def all_hold_of(verdicts: Sequence[Verdict]) -> Verdict:
     """All of them must hold; the findings are those of the verdicts that decide."""
-    status = all_of(verdict.status for verdict in verdicts)
+    status = Status.all_of(verdict.status for verdict in verdicts)
     deciding = [verdict for verdict in verdicts if verdict.status is status]
     findings = tuple(finding for verdict in deciding for finding in verdict.findings)
     return Verdict(status, findings, "", max(verdict.needed for verdict in deciding))
@@ -142,14 +144,6 @@ def _compare_all(comparisons: Sequence[Comparison], risk: float, choices: int) -
     if not comparisons:
         raise ConfigurationError("there is nothing to compare here.")
     return tuple(compared(one, risk / (len(comparisons) * choices)) for one in comparisons)
-
-
-def all_of(statuses: Iterable[Status]) -> Status:
-    """Fails if one does, holds if all do."""
-    unique = set(statuses)
-    if Status.FAILS in unique:
-        return Status.FAILS
-    return Status.UNDECIDED if Status.UNDECIDED in unique else Status.HOLDS
 
 
 # ---- claims and their tests ----
@@ -272,7 +266,7 @@ class ClaimVerdict:
     @property
     def status(self) -> Status:
         """Holds if all cases hold, fails if one fails."""
-        return all_of(case.verdict.status for case in self.cases)
+        return Status.all_of(case.verdict.status for case in self.cases)
 
     @property
     def undecided(self) -> tuple[Case, ...]:
@@ -287,25 +281,3 @@ class ClaimVerdict:
     def count(self, status: Status) -> int:
         """The number of cases with this status."""
         return sum(case.verdict.status is status for case in self.cases)
-
-
-# ---- shared by the tests ----
-
-
-def joined(*parts: str) -> str:
-    """Parts of a sentence, without the empty ones."""
-    return ": ".join(part for part in parts if part)
-
-
-def check_several(study: Study, axis: str) -> None:
-    """Raise an error if an axis has only one value."""
-    if len(study.axis(axis).values) < 2:
-        raise ConfigurationError(f"the axis {axis!r} has only one value here; give two or more.")
-
-
-def numbers(study: Study, axis: str) -> list[float]:
-    """The values of an axis as numbers; an error if one of them is not a number."""
-    values = study.axis(axis).values
-    if not all(isinstance(value, int | float) for value in values):
-        raise ConfigurationError(f"the axis {axis!r} has values that are not numbers: {', '.join(map(str, values))}.")
-    return [float(value) for value in values]

@@ -107,6 +107,11 @@ def in_words(coordinates: Coordinates) -> str:
     return ", ".join(f"{name} = {axis_value(value)}" for name, value in coordinates.items())
 
 
+def joined(*parts: str) -> str:
+    """Parts of a sentence, without the empty ones."""
+    return ": ".join(part for part in parts if part)
+
+
 def axis_value(value: Any) -> str:
     """A value of an axis as people read it."""
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
-from belated.studies.claims.base import ClaimTest, Comparison, joined
-from belated.studies.claims.evidence import Evidence, mean, ratio
+from belated.studies.claims.base import ClaimTest, Comparison
+from belated.studies.claims.evidence import Evidence, joined, mean, ratio
 from belated.studies.study import PolicyName, Study
 from belated.validation import Positive
 

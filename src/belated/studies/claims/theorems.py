@@ -11,17 +11,8 @@ import numpy as np
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
 from belated.problem import Problem
-from belated.studies.claims.base import (
-    ClaimTest,
-    Comparison,
-    Verdict,
-    all_hold,
-    all_hold_of,
-    any_holds,
-    joined,
-    numbers,
-)
-from belated.studies.claims.evidence import Evidence, Exact, in_words, mean
+from belated.studies.claims.base import ClaimTest, Comparison, Verdict, all_hold, all_hold_of, any_holds
+from belated.studies.claims.evidence import Evidence, Exact, in_words, joined, mean
 from belated.studies.study import AxisName, Cell, PolicyName, Study
 from belated.theory import Bound, TableRow, bound_of, table
 from belated.validation import Positive
@@ -46,7 +37,7 @@ class Level(ClaimTest, kind="level"):
         if self.average and self.largest:
             raise ConfigurationError("average and largest are both given; give one of them.")
         for axis in self.per:
-            if min(numbers(study, axis)) <= 0.0:
+            if min(study.numbers(axis)) <= 0.0:
                 raise ConfigurationError(f"per has {axis!r}, with values <= 0; the regret is divided by them.")
 
     def judge(self, evidence: Evidence, risk: float) -> Verdict:

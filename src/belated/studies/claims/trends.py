@@ -12,21 +12,8 @@ import numpy as np
 
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
-from belated.studies.claims.base import (
-    ClaimTest,
-    Comparison,
-    Finding,
-    Status,
-    Verdict,
-    all_hold,
-    all_of,
-    any_holds,
-    check_several,
-    compared,
-    joined,
-    numbers,
-)
-from belated.studies.claims.evidence import Evidence, in_words, log_slope, mean, ratio
+from belated.studies.claims.base import ClaimTest, Comparison, Finding, Status, Verdict, all_hold, any_holds, compared
+from belated.studies.claims.evidence import Evidence, in_words, joined, log_slope, mean, ratio
 from belated.studies.study import AxisName, PolicyName, Study
 from belated.validation import Positive
 
@@ -45,7 +32,7 @@ class Rises(ClaimTest, kind="rises"):
     steps: bool = True
 
     def check(self, study: Study) -> None:
-        check_several(study, self.along)
+        study.check_several(self.along)
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         regrets = list(evidence.pooled_along(self.policy, self.along).items())
@@ -65,7 +52,7 @@ class Falls(ClaimTest, kind="falls"):
     top: float
 
     def check(self, study: Study) -> None:
-        values = numbers(study, self.along)
+        values = study.numbers(self.along)
         if not any(math.isclose(value, self.top) for value in values) or sorted(values) != values or len(values) < 2:
             raise ConfigurationError(
                 f"top is {self.top:g}; give a value of {self.along}, which has two or more in ascending order."
@@ -88,7 +75,7 @@ class Steady(ClaimTest, kind="steady"):
     within: Positive
 
     def check(self, study: Study) -> None:
-        check_several(study, self.along)
+        study.check_several(self.along)
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         (start, first), *rest = evidence.pooled_along(self.policy, self.along).items()
@@ -109,7 +96,7 @@ class Crosses(ClaimTest, kind="crosses"):
     high: float
 
     def check(self, study: Study) -> None:
-        values = numbers(study, self.along)
+        values = study.numbers(self.along)
         if self.low >= self.high or min(values) > self.low or max(values) < self.high:
             raise ConfigurationError(
                 f"low is {self.low:g} and high {self.high:g}; give low < high, with values of {self.along} up to low "
@@ -151,9 +138,9 @@ class Increase(ClaimTest, kind="increase"):
     per: AxisName = ""
 
     def check(self, study: Study) -> None:
-        numbers(study, self.along)
-        check_several(study, self.along)
-        if self.per == self.along or (self.per and min(numbers(study, self.per)) <= 0.0):
+        study.numbers(self.along)
+        study.check_several(self.along)
+        if self.per == self.along or (self.per and min(study.numbers(self.per)) <= 0.0):
             raise ConfigurationError(f"per is {self.per!r}; give another axis than along, with values > 0.")
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
@@ -179,7 +166,7 @@ class Peak(ClaimTest, kind="peak"):
     high: float
 
     def check(self, study: Study) -> None:
-        inside = [self._inside(value) for value in numbers(study, self.along)]
+        inside = [self._inside(value) for value in study.numbers(self.along)]
         if all(inside) or not any(inside):
             raise ConfigurationError(
                 f"from {self.low:g} to {self.high:g} there are {'all' if all(inside) else 'no'} values of "
@@ -219,9 +206,9 @@ class PeakMovesRight(ClaimTest, kind="peak moves right"):
     slack: Positive
 
     def check(self, study: Study) -> None:
-        numbers(study, self.along)
-        check_several(study, self.along)
-        check_several(study, self.over)
+        study.numbers(self.along)
+        study.check_several(self.along)
+        study.check_several(self.over)
         if self.along == self.over:
             raise ConfigurationError(f"along and over are both {self.along!r}; give two axes.")
 
@@ -234,7 +221,7 @@ class PeakMovesRight(ClaimTest, kind="peak moves right"):
         ]
         findings.append(self._moved(f"{self.over} {values[0]} to {values[-1]}", peaks[0], peaks[-1], 0.0))
         tops = ", ".join(f"{value}: {peak[0]:g}" for value, peak in zip(values, peaks, strict=True))
-        status = all_of(finding.status for finding in findings)
+        status = Status.all_of(finding.status for finding in findings)
         needed = _MORE_RUNS if status is Status.UNDECIDED else 1.0
         return Verdict(status, tuple(findings), f"peak by {self.over}: {tops}", needed)
 
@@ -272,8 +259,8 @@ class Slope(ClaimTest, kind="slope"):
     high: float
 
     def check(self, study: Study) -> None:
-        check_several(study, self.along)
-        if min(numbers(study, self.along)) <= 0.0:
+        study.check_several(self.along)
+        if min(study.numbers(self.along)) <= 0.0:
             raise ConfigurationError(f"the axis {self.along!r} has values <= 0, which have no logarithm.")
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:

@@ -14,7 +14,6 @@ from belated.errors import ConfigurationError
 from belated.formatting import compact
 from belated.policies import POLICIES
 from belated.simulation.figures import BAND, COLOURS, STYLE
-from belated.studies.claims.base import numbers
 from belated.studies.claims.evidence import Evidence, in_words
 from belated.studies.study import AxisName, Coordinates, PolicyName, Study
 
@@ -97,7 +96,7 @@ class Reference:
     def check(self, study: Study) -> None:
         """Raise an error if an axis has values that are not numbers."""
         for axis in self.per:
-            numbers(study, axis)
+            study.numbers(axis)
 
 
 ROWS: dict[str, type[PanelRow]] = {}

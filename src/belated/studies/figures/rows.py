@@ -11,7 +11,6 @@ from matplotlib.ticker import NullLocator
 
 from belated.errors import ConfigurationError
 from belated.simulation.figures import COLOURS
-from belated.studies.claims.base import numbers
 from belated.studies.claims.evidence import Evidence
 from belated.studies.claims.theorems import nontrivial, one_problem
 from belated.studies.figures.base import (
@@ -91,7 +90,7 @@ class Against(PanelRow, kind="against"):
     references: tuple[Reference, ...] = ()
 
     def check(self, study: Study) -> None:
-        numbers(study, self.x)
+        study.numbers(self.x)
         message = f"a panel shows one line along {self.x}; split it, or say where on all other axes."
         check_one_cell_per(study, [self.x], message)
         for reference in self.references:
@@ -229,8 +228,8 @@ class Surface(PanelRow, kind="surface"):
     shows_errors: ClassVar[bool] = False
 
     def check(self, study: Study) -> None:
-        numbers(study, self.x)
-        numbers(study, self.y)
+        study.numbers(self.x)
+        study.numbers(self.y)
         message = f"a surface has one cell for each {self.x} and {self.y}; say where on all others."
         check_one_cell_per(study, [self.x, self.y], message)
 
