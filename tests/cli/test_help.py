@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 from belated import __version__
 from belated.cli import help_text
-from belated.studies.config import KEYS, read_simulation, read_sweep
+from belated.studies.config import SimulationFile, read_simulation, read_sweep
 
+KEYS = [key.name for key in fields(SimulationFile)]
 COMMANDS = ("policies", "laws", "simulate", "sweep", "plot")
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from belated._version import __version__
-from belated.cli import arena, bounds, catalogue, help_text, plot, reproduce, service, simulate
+from belated.cli import arena, bounds, catalogue, help_text, reproduce, service, simulate
 
 app = typer.Typer(
     help=help_text.APP,
@@ -44,7 +44,7 @@ app.command("policies", help=help_text.POLICIES)(catalogue.policies_command)
 app.command("laws", help=help_text.LAWS)(catalogue.laws_command)
 app.command("simulate", help=help_text.SIMULATE)(simulate.simulate_command)
 app.command("sweep", help=help_text.SWEEP)(simulate.sweep_command)
-app.command("plot", help=help_text.PLOT)(plot.command)
+app.command("plot", help=help_text.PLOT)(simulate.plot_command)
 app.command("bounds", help=help_text.BOUNDS)(bounds.command)
 app.command("reproduce", help=help_text.REPRODUCE)(reproduce.command)
 app.command("arena", help=help_text.ARENA)(arena.command)

@@ -50,7 +50,6 @@ def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
 
 
 def _bounds_table(bounds: dict[str, Bound], inapplicable: list[str], variants: list[str]) -> Table:
-    """One row per policy."""
     table = plain_table()
     table.add_column("policy", overflow="fold")
     for name in ("bound", "learning", "waiting", "quantile"):
@@ -68,7 +67,6 @@ def _bounds_table(bounds: dict[str, Bound], inapplicable: list[str], variants: l
 
 
 def _earlier_table(problem: Problem, horizon: int) -> Table:
-    """Earlier bounds and the paper's, by setting."""
     from belated.theory import table as table_of_bounds
 
     table = plain_table()

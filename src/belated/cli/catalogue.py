@@ -137,7 +137,6 @@ def _parameter_table(cls: Any, parameters: Sequence[Parameter]) -> RenderableTyp
 
 
 def _default(parameter: Parameter) -> str:
-    """The default of a parameter."""
     if parameter.required:
         return ""
     if isinstance(parameter.default, bool):
@@ -146,7 +145,6 @@ def _default(parameter: Parameter) -> str:
 
 
 def _domain(cls: Any, parameter: Parameter) -> str:
-    """The domain of a parameter."""
     if parameter.domain is not None:
         return replace(parameter.domain, optional=False).describe()
     annotation = str(get_type_hints(cls)[parameter.name])

@@ -55,7 +55,6 @@ def _toml(text: str) -> str:
 
 
 def _shell(*lines: str) -> str:
-    """Commands as rich markup."""
     return "\n".join(f"  [bold]{escape(line)}[/bold]" for line in lines)
 
 

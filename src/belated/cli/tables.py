@@ -7,7 +7,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from rich.table import Table
 from rich.text import Text
 
@@ -57,10 +56,11 @@ def summary(result: Result, width: int = 80) -> Table:
     for name in ("best\narm", "ob-\nserved", "in\nflight", "lost")[:room]:
         table.add_column(name, justify="right", no_wrap=True)
     final = result.final.mean(axis=1)
+    stderr = result.final.std(axis=1, ddof=1) / np.sqrt(result.runs) if result.runs > 1 else np.full(final.size, np.nan)
     best = int(np.argmin(final))
     share_of_best = best_arm_pulls(result)
     for row, label in enumerate(result.labels):
-        cells = [label, plus_minus(final[row], _stderr(result.final[row]))]
+        cells = [label, plus_minus(final[row], stderr[row])]
         if several:
             cells.append("best" if row == best else _difference(result, row, best))
         pulls = float(result.pulls[row].sum(dtype=np.int64))
@@ -80,10 +80,6 @@ def _difference(result: Result, row: int, best: int) -> str:
         return text
     times = float(result.final[row].mean()) / smallest
     return f"{text}, {f'{times:,.0f}' if times >= 10 else f'{times:.2f}'}x"
-
-
-def _stderr(values: npt.NDArray[np.float64]) -> float:
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
 
 
 def best_arm_pulls(result: Result) -> list[tuple[float, float]] | None:
@@ -141,7 +137,6 @@ def caution(result: Result) -> str:
 
 
 def _shaded(value: float) -> Text:
-    """A ratio in the colour of its size."""
     return Text(ratio(value), style=next(style for limit, style in SHADES if value <= limit))
 
 

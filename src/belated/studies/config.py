@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -90,9 +90,6 @@ class SimulationFile:
     problem: Annotated[Problem | Family, Key(read=read_problem, give="a section [problem] with rewards and delays")]
     policies: Annotated[list[Policy], Key(read=_read_policies)] = field(default_factory=default_policies)
     sweep: Annotated[SweepSection | None, Key(read=_read_sweep_section)] = None
-
-
-KEYS = tuple(key.name for key in fields(SimulationFile))
 
 
 @dataclass(frozen=True)

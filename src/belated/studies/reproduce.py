@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,13 +27,10 @@ class ExperimentOutcome:
     experiment: PaperExperiment
     evidence: Mapping[str, Evidence]
     verdicts: tuple[ClaimVerdict, ...]
-    seconds: float
-    """How long it took now."""
     cost: Cost
     """What its results took, cached ones included."""
 
     def count(self, status: Status) -> int:
-        """The number of claims with this status."""
         return sum(verdict.status is status for verdict in self.verdicts)
 
 
@@ -89,7 +85,6 @@ def reproduce(
 
 
 def _play(runner: StudyRunner, experiment: PaperExperiment, fraction: float) -> ExperimentOutcome:
-    started = time.perf_counter()
     cost = Cost()
     evidence: dict[str, Evidence] = {}
     verdicts: dict[int, ClaimVerdict] = {}
@@ -99,7 +94,7 @@ def _play(runner: StudyRunner, experiment: PaperExperiment, fraction: float) -> 
         evidence[name], judged = runner.run(study, _until_decided(study, claims), experiment.name, cost)
         verdicts |= judged
     in_order = tuple(verdicts[number] for number in range(len(experiment.claims)))
-    return ExperimentOutcome(experiment, evidence, in_order, time.perf_counter() - started, cost)
+    return ExperimentOutcome(experiment, evidence, in_order, cost)
 
 
 def _until_decided(study: Study, claims: Mapping[int, Claim]) -> StoppingRule[tuple[Evidence, dict[int, ClaimVerdict]]]:

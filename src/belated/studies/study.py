@@ -73,7 +73,6 @@ class Study:
     checkpoints: int | Sequence[int]
 
     def axis(self, name: str) -> Axis:
-        """The axis of this name."""
         for axis in self.axes:
             if axis.name == name:
                 return axis

@@ -48,7 +48,6 @@ class Scenario:
 
     @property
     def problem(self) -> Problem | Family:
-        """The problem or the family."""
         return read_problem(dict(self.spec), f"{self.name}.problem")
 
     def study(self, policies: Sequence[Policy], labels: Sequence[str], runs: int, max_runs: int) -> Study:

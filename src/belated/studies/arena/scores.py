@@ -44,12 +44,20 @@ class Scores:
 
     @classmethod
     def of(cls, scenario: Scenario, labels: Sequence[str], final: npt.NDArray[np.float64]) -> Scores:
-        """The scores of one scenario; ``final`` is (policies, runs)."""
-        check_regrets(scenario.name, labels, final)
-        runs = final.shape[1]
-        stderr = final.std(axis=1, ddof=1) / math.sqrt(runs)
-        error = _ratio_errors(final)
-        return cls((scenario,), tuple(labels), final.mean(axis=1)[None], stderr[None], error[None], np.array([runs]))
+        """The scores of one scenario; ``final`` is (policies, runs). Standard errors of ratios are by the delta method
+        from paired runs. An error if some policy has no regret, so that nothing can be divided by it."""
+        means, runs = final.mean(axis=1), final.shape[1]
+        without = [label for label, mean in zip(labels, means, strict=True) if not mean > 0.0]
+        if without:
+            raise InvalidParameter(
+                f"row {scenario.name!r}: the regret of {' and of '.join(without)} is 0, and nothing can be compared "
+                "with that; give arms that differ, and policies that do not know the best of them."
+            )
+        best = int(means.argmin())
+        ratio = means / means[best]
+        influence = (final - ratio[:, None] * final[best]) / means[best]
+        stderr, error = (numbers.std(axis=1, ddof=1) / math.sqrt(runs) for numbers in (final, influence))
+        return cls((scenario,), tuple(labels), means[None], stderr[None], error[None], np.array([runs]))
 
     @classmethod
     def joined(cls, parts: Sequence[Scores]) -> Scores:
@@ -83,7 +91,6 @@ class Scores:
         return Scores(rows, self.labels, *(getattr(self, name)[kept] for name in _ARRAYS))
 
     def of_kind(self, kind: str) -> Scores:
-        """The scores of the scenarios of one kind."""
         return self.select(lambda scenario: scenario.kind == kind)
 
     @property
@@ -101,7 +108,6 @@ class Scores:
         return float(np.exp(np.log(column).mean())) if column.size else math.nan
 
     def means(self) -> npt.NDArray[np.float64]:
-        """The geometric mean of each policy."""
         return np.array([self.geometric_mean(label) for label in self.labels])
 
     def worst(self, label: str) -> tuple[str, float]:
@@ -114,28 +120,6 @@ class Scores:
         """The scenarios in which a policy's ratio is above a limit."""
         column = self.ratio[:, self.labels.index(label)]
         return [scenario.name for scenario, ratio in zip(self.scenarios, column, strict=True) if ratio > limit]
-
-
-def check_regrets(scenario: str, labels: Sequence[str], final: npt.NDArray[np.float64]) -> None:
-    """Raise an error if some policy has no regret, so that nothing can be divided by it; ``final`` is (policies,
-    runs)."""
-    without = [label for label, mean in zip(labels, final.mean(axis=1), strict=True) if not mean > 0.0]
-    if without:
-        raise InvalidParameter(
-            f"row {scenario!r}: the regret of {' and of '.join(without)} is 0, and nothing can be compared with that; "
-            "give arms that differ, and policies that do not know the best of them."
-        )
-
-
-def _ratio_errors(final: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The standard error of each policy's ratio to the best mean, by the delta method from paired runs; ``final`` is
-    (policies, runs)."""
-    means = final.mean(axis=1)
-    best = int(means.argmin())
-    ratio = means / means[best]
-    influence = (final - ratio[:, None] * final[best]) / means[best]
-    errors: npt.NDArray[np.float64] = influence.std(axis=1, ddof=1) / math.sqrt(final.shape[1])
-    return errors
 
 
 # ---- files ----

@@ -279,5 +279,4 @@ class ClaimVerdict:
         return max(case.runs for case in self.cases)
 
     def count(self, status: Status) -> int:
-        """The number of cases with this status."""
         return sum(case.verdict.status is status for case in self.cases)

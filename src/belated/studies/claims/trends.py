@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from belated.errors import ConfigurationError
 from belated.formatting import quantity
 from belated.studies.claims.base import ClaimTest, Comparison, Finding, Status, Verdict, all_hold, any_holds, compared
@@ -104,26 +102,21 @@ class Crosses(ClaimTest, kind="crosses"):
             )
 
     def judge(self, evidence: Evidence, risk: float) -> Verdict:
-        comparisons, values, means = [], [], []
+        comparisons, points = [], []
         for value, cells in evidence.along(self.along):
             difference = evidence.pooled(self.policy, cells) - evidence.pooled(self.than, cells)
-            values.append(float(value))
-            means.append(float(difference.mean()))
+            points.append((float(value), float(difference.mean())))
             what = f"{self.along} {value}: {self.policy} less {self.than}"
             if value <= self.low:
                 comparisons.append(Comparison(what, mean(difference), low=0.0))
             elif value >= self.high:
                 comparisons.append(Comparison(what, mean(difference), high=0.0))
-        return all_hold(comparisons, risk, note=_crossing(self.along, np.array(values), np.array(means)))
-
-
-def _crossing(name: str, x: np.ndarray, y: np.ndarray) -> str:
-    """Where a line through the points falls below 0, if it does."""
-    for i in range(1, x.size):
-        if y[i - 1] > 0.0 >= y[i]:
-            share = y[i - 1] / (y[i - 1] - y[i])
-            return f"the curves cross near {name} {x[i - 1] + share * (x[i] - x[i - 1]):,.3g}"
-    return "the curves do not cross"
+        note = "the curves do not cross"
+        for (a, before), (b, after) in pairwise(points):
+            if before > 0.0 >= after:
+                note = f"the curves cross near {self.along} {a + before / (before - after) * (b - a):,.3g}"
+                break
+        return all_hold(comparisons, risk, note)
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,6 @@ class PanelRow(ABC):
         ]
 
     def labels(self, evidence: Evidence) -> tuple[str, ...]:
-        """The policies of a panel."""
         return self.policies or evidence.study.labels
 
     def check(self, study: Study) -> None:  # noqa: B027  (some rows can draw any study)

@@ -234,7 +234,12 @@ class Surface(PanelRow, kind="surface"):
         check_one_cell_per(study, [self.x, self.y], message)
 
     def draw(self, axes: Axes, evidence: Evidence) -> None:
-        xs, ys, ratios = self._ratios(evidence)
+        xs, ys = (list(evidence.study.axis(name).values) for name in (self.x, self.y))
+        ratios = np.ones((len(ys), len(xs)))
+        for number, cell in enumerate(evidence.study.cells):
+            above, below = (final_regret(evidence, label, number)[0] for label in (self.policy, self.than))
+            i, j = ys.index(cell.coordinates[self.y]), xs.index(cell.coordinates[self.x])
+            ratios[i, j] = above / below if below > 0.0 else math.nan
         logs = np.log2(np.clip(np.nan_to_num(ratios, nan=1.0), 1e-6, 1e6))
         largest = max(float(np.abs(logs).max()), 1.0)
         axes.imshow(logs, cmap="PuOr_r", vmin=-largest, vmax=largest, aspect="auto", origin="lower")
@@ -251,15 +256,6 @@ class Surface(PanelRow, kind="surface"):
         for spine in axes.spines.values():
             spine.set_visible(False)
         axes.tick_params(length=0)
-
-    def _ratios(self, evidence: Evidence) -> tuple[list[Any], list[Any], np.ndarray[Any, Any]]:
-        xs, ys = (list(evidence.study.axis(name).values) for name in (self.x, self.y))
-        ratios = np.ones((len(ys), len(xs)))
-        for number, cell in enumerate(evidence.study.cells):
-            above, below = (final_regret(evidence, label, number)[0] for label in (self.policy, self.than))
-            i, j = ys.index(cell.coordinates[self.y]), xs.index(cell.coordinates[self.x])
-            ratios[i, j] = above / below if below > 0.0 else math.nan
-        return xs, ys, ratios
 
     def table(self, evidence: Evidence) -> list[dict[str, Any]]:
         labels = (self.policy, self.than)
