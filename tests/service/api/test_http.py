@@ -232,6 +232,14 @@ def test_a_stopped_experiment_decides_nothing_and_takes_feedback(http: httpx2.Cl
     assert http.post(f"{path}/decisions").status_code == 201
 
 
+def test_a_reward_and_a_cancellation_are_new_once(http: httpx2.Client) -> None:
+    http.post("/v1/experiments/colours/decisions", json={"id": "once", "count": 2})
+    for path, body in (("once.0/feedback", {"reward": 1}), ("once.1/cancel", None)):
+        answers = [http.post(f"/v1/decisions/{path}", json=body) for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [201, 200, 200]
+        assert answers[0].json() == answers[1].json() == answers[2].json()
+
+
 def test_a_batch_of_feedback_is_told_apart_in_order(http: httpx2.Client) -> None:
     http.post("/v1/experiments/colours/decisions", json={"id": "batch", "count": 4})
     http.post("/v1/decisions/batch.3/cancel")

@@ -14,7 +14,7 @@ from problems import for_each
 from serving import PATIENCE, LocalServer, hosting
 
 from belated import Bandit, Client
-from belated.client import payloads
+from belated.client import messages
 from belated.client.messages import history_payloads
 from belated.errors import ApiError, ConflictingFeedback, StateError, UnknownDecision
 from belated.policies import UCB, Policy, ThompsonSampling
@@ -91,7 +91,7 @@ def test_it_goes_on_with_the_same_bits(client: Client) -> None:
 def test_on_both_databases_in_parts_through_a_bad_proxy(
     db: str, served: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payloads, "HISTORY_BATCH", 17)
+    monkeypatch.setattr(messages, "HISTORY_BATCH", 17)
     bandit = played(ThompsonSampling(), 300)
     with (
         bad_proxy(served.url, seed=2, longest=0.3) as proxy,
@@ -113,7 +113,7 @@ def test_a_large_one_takes_several_requests(client: Client) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50, 10_000])
 def test_the_parts_are_the_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payloads, "HISTORY_BATCH", size)
+    monkeypatch.setattr(messages, "HISTORY_BATCH", size)
     bandit = played(UCB(), 60)
     whole = bandit.to_dict()
     parts = list(history_payloads(bandit))
@@ -162,7 +162,7 @@ def test_an_empty_one(client: Client) -> None:
 def test_between_two_parts_nothing_is_decided(
     place: tuple[str, LocalServer], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payloads, "HISTORY_BATCH", 20)
+    monkeypatch.setattr(messages, "HISTORY_BATCH", 20)
     name, bandit = f"e{uuid.uuid4().hex}", played(UCB(), 50)
     first, second, *_ = history_payloads(bandit)
     with place[1].client() as http:

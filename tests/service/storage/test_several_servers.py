@@ -35,7 +35,7 @@ def load(servers: list[Server], ledger: Ledger, seconds: float) -> list[Client]:
     for client in clients:
         client.start()
     time.sleep(seconds)
-    while not all(client.acknowledged for client in clients):
+    while not all(client.acknowledged or not client.is_alive() for client in clients):
         time.sleep(0.1)
     for client in clients:
         client.ended.set()
@@ -75,6 +75,25 @@ def test_feedback_for_another_server_s_decision_is_taken_at_once(postgres: str) 
             assert ask(second.url, "POST", f"/v1/experiments/{NAME}/decisions", asked) == (200, made)
             assert ask(second.url, "POST", f"/v1/decisions/{number}/feedback", {"reward": 1})[0] == 201
             assert ask(first.url, "POST", f"/v1/decisions/{number}/feedback", {"reward": 1})[0] == 200
+
+
+def test_a_transaction_locks_the_experiments_it_is_about(postgres: str) -> None:
+    """Those that its operations name, and those of the decisions that they look up; no others."""
+    db = fresh(postgres)
+    writer = StepWriter(lambda: open_journal(db))
+    writer.start()
+    for name in ("one", "another", "third"):
+        writer.together([op.create(name, EXPERIMENTS["plain"]), op.decide(name, (f"of-{name}",), 1, {})])
+
+    def locks(tx: Any) -> int:
+        with psycopg.connect(db) as connection:
+            here = "(SELECT oid FROM pg_database WHERE datname = current_database())"
+            sql = f"SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = {here}"
+            return int(connection.execute(sql).fetchall()[0][0])  # type: ignore[arg-type]
+
+    for names, ids, held in [((), (), 0), (("one",), (), 1), ((), ("of-one",), 1), (("one",), ("of-third",), 2)]:
+        assert writer.together([op.Operation(locks, names, ids)]) == [(held, None)]
+    writer.stop()
 
 
 def test_an_operation_that_is_overtaken_is_done_again(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
