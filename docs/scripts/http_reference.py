@@ -16,7 +16,7 @@ from belated.service.api.messages import EventLine
 from belated.service.api.monitoring import NDJSON, PARQUET, PLAIN
 from belated.service.api.openapi import PATH_PARAMETERS
 from belated.service.api.routing import ANY_REQUEST, KEYED, Route
-from belated.service.dashboard.schemas import Page
+from belated.service.dashboard.counters import Page
 from belated.service.problem_types import PROBLEM_TYPES, UNKNOWN_EXPERIMENT, ProblemType
 
 WIDTH = 100

@@ -17,7 +17,7 @@ from serving import hosting
 from belated.service.api import ROUTES, openapi
 from belated.service.api.messages import EventLine
 from belated.service.api.routing import ANY_REQUEST, KEYED
-from belated.service.dashboard.schemas import Page
+from belated.service.dashboard.counters import Page
 from belated.service.problem_types import PROBLEM_TYPES
 
 SCRIPTS = ROOT / "docs" / "scripts"

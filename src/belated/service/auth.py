@@ -162,7 +162,7 @@ def log_in(keyring: Keyring, request: Request, fields: dict[str, str]) -> Respon
     return response
 
 
-def log_out(request: Request) -> Response:
+async def log_out(request: Request) -> Response:
     """Delete the session cookie."""
     _check_origin(request)
     response = RedirectResponse("/", 303)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import httpx2
@@ -25,6 +26,7 @@ from belated.errors import ConfigurationError
 from belated.problem import Problem
 from belated.rewards import Bernoulli
 from belated.service import timestamps
+from belated.service.core.experiment import Experiment
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import ExperimentCache, Transaction
 from belated.service.serve import listen, serve
@@ -150,76 +152,47 @@ def _simulate(
         journal.create(scenario.name, spec.text(), begin)
     pauses = rng.exponential(MEAN_PAUSE * MICRO, round(1.2 * hours * 3600 / MEAN_PAUSE) + 10)
     arrivals = begin + np.cumsum(pauses).astype(np.int64)
-    schedule: list[ScheduledEvent] = [
-        (at, order, Kind.DECIDED, {}) for order, at in enumerate(arrivals[arrivals < end].tolist())
-    ]
-    history = HistoryWriter(journal, visitors)
+    order = count()
+    schedule: list[ScheduledEvent] = [(at, next(order), Kind.DECIDED, {}) for at in arrivals[arrivals < end].tolist()]
+    experiments, seen = ExperimentCache(), set[str]()
     while schedule and schedule[0][0] < end:
         with journal.database.transaction():
-            history.begin()
+            tx = Transaction(journal, experiments, [])
+            experiment = tx.experiment(scenario.name)
             for _ in range(BATCH):
                 if not schedule or schedule[0][0] >= end:
                     break
                 at, _, kind, fields = heapq.heappop(schedule)
-                for later in history.write(kind, at, fields):
-                    heapq.heappush(schedule, later)
-            history.commit()
+                if kind == Kind.DECIDED:
+                    for then, kind, fields in _decide(tx, experiment, visitors, at):
+                        heapq.heappush(schedule, (then, next(order), kind, fields))
+                elif fields["id"] not in seen:
+                    tx.write(experiment, kind, at=at, **fields)
+                    seen.add(fields["id"])
+                elif kind != Kind.IMPUTED:  # a reward was imputed before
+                    tx.write(experiment, Kind.REPLACED, at=at, **fields)
+            journal.append(tx.events)
+            journal.save_snapshot(experiment.id, experiment.seq, experiment.save())
 
 
-class HistoryWriter:
-    """Writes events with past times."""
-
-    def __init__(self, journal: Journal, visitors: Visitors) -> None:
-        self._journal = journal
-        self._visitors = visitors
-        self._experiments = ExperimentCache()
-        self._order = 1 << 40
-        self._observed: set[str] = set()
-        self._imputed: set[str] = set()
-
-    def begin(self) -> None:
-        """Begin a transaction."""
-        self._tx = Transaction(self._journal, self._experiments, [])
-        self.experiment = self._tx.experiment(self._visitors.scenario.name)
-
-    def commit(self) -> None:
-        """Append its events and save a snapshot."""
-        self._journal.append(self._tx.events)
-        self._journal.save_snapshot(self.experiment.id, self.experiment.seq, self.experiment.save())
-
-    def write(self, kind: str, at: int, fields: dict[str, Any]) -> list[ScheduledEvent]:
-        """Write an event; returns the events that follow from it."""
-        if kind == Kind.DECIDED:
-            return self._decide(at)
-        id = fields["id"]
-        if kind == Kind.IMPUTED and id in self._observed:
-            return []
-        if kind == Kind.OBSERVED and id in self._imputed:
-            kind = Kind.REPLACED
-        (self._imputed if kind == Kind.IMPUTED else self._observed).add(id)
-        self._tx.write(self.experiment, kind, at=at, **fields)
-        return []
-
-    def _decide(self, at: int) -> list[ScheduledEvent]:
-        experiment, visitors = self.experiment, self._visitors
-        number, arm, rank = experiment.decide()
-        fields: dict[str, Any] = {"id": f"{experiment.name}-{number}", "number": number, "arm": arm, "rank": rank}
-        silence = visitors.scenario.silence
-        deadline = at + round(silence.after * MICRO) if silence is not None else None
-        self._tx.write(experiment, Kind.DECIDED, applied=True, at=at, deadline=deadline, **fields)
-        if visitors.is_cancelled(fields["id"]):
-            return [self._later(at + 2 * MICRO, Kind.CANCELLED, fields)]
-        reward, delay = visitors.outcome(fields["id"], arm)
-        schedule = []
-        if delay is not None:
-            schedule.append(self._later(at + round(delay * MICRO), Kind.OBSERVED, {**fields, "reward": reward}))
-        if silence is not None and deadline is not None:
-            schedule.append(self._later(deadline, Kind.IMPUTED, {**fields, "reward": silence.reward}))
-        return schedule
-
-    def _later(self, at: int, kind: str, fields: dict[str, Any]) -> ScheduledEvent:
-        self._order += 1
-        return at, self._order, kind, fields
+def _decide(
+    tx: Transaction, experiment: Experiment, visitors: Visitors, at: int
+) -> list[tuple[int, str, dict[str, Any]]]:
+    """Make a decision; (time, kind, fields) of the events that follow from it."""
+    number, arm, rank = experiment.decide()
+    fields: dict[str, Any] = {"id": f"{experiment.name}-{number}", "number": number, "arm": arm, "rank": rank}
+    silence = visitors.scenario.silence
+    deadline = at + round(silence.after * MICRO) if silence is not None else None
+    tx.write(experiment, Kind.DECIDED, applied=True, at=at, deadline=deadline, **fields)
+    if visitors.is_cancelled(fields["id"]):
+        return [(at + 2 * MICRO, Kind.CANCELLED, fields)]
+    reward, delay = visitors.outcome(fields["id"], arm)
+    schedule = []
+    if delay is not None:
+        schedule.append((at + round(delay * MICRO), Kind.OBSERVED, {**fields, "reward": reward}))
+    if silence is not None and deadline is not None:
+        schedule.append((deadline, Kind.IMPUTED, {**fields, "reward": silence.reward}))
+    return schedule
 
 
 # ---- live traffic ----
@@ -276,8 +249,6 @@ class DemoTraffic:
         self._order += 1
         heapq.heappush(self._schedule, (at, self._order, path, body))
 
-    # ---- pending decisions ----
-
     def _restore(self) -> None:
         """Schedule the feedback of pending decisions, and the next visitors."""
         with closing(open_journal(self._db, create=False)) as journal:
@@ -316,8 +287,6 @@ class DemoTraffic:
             self._later(at + delay + 5.0, path, {"reward": reward})
         if visitors.chance(id, "otherwise") < CONFLICTING:
             self._later(at + delay + 8.0, path, {"reward": 1.0 - reward})
-
-    # ---- sending ----
 
     def _send(self, http: httpx2.Client, path: str, body: dict[str, Any]) -> None:
         if path:

@@ -14,9 +14,8 @@ from watching import boxes, watching
 
 from belated.service.api.messages import CurveAnswer, DelaysAnswer
 from belated.service.dashboard.charts import ages_chart, delays_chart
-from belated.service.dashboard.counters import AGE_EDGES
+from belated.service.dashboard.counters import AGE_EDGES, Ages
 from belated.service.dashboard.pages import asset, render
-from belated.service.dashboard.schemas import Ages
 from belated.simulation.figures import COLOURS
 
 HTML = {"Accept": "text/html"}

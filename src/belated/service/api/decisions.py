@@ -10,19 +10,8 @@ from starlette.responses import Response
 
 from belated.errors import ApiError
 from belated.service import problem_types
-from belated.service.api import codec
+from belated.service.api import codec, messages
 from belated.service.api.codec import json_response, service_of
-from belated.service.api.messages import (
-    DecisionAnswer,
-    DecisionRequest,
-    DecisionsAnswer,
-    DecisionStatusAnswer,
-    FeedbackItem,
-    FeedbackRequest,
-    FeedbackResult,
-    FeedbacksAnswer,
-    FeedbacksRequest,
-)
 from belated.service.api.routing import DECISION, EXPERIMENT, RouteGroup
 from belated.service.core import operations
 from belated.service.core.experiment import DecisionState, Experiment
@@ -41,16 +30,16 @@ Item = tuple[str | None, Operation | ApiError]
 @routes.declare(
     "POST /v1/experiments/{name}/decisions",
     "writer",
-    request=DecisionRequest,
+    request=messages.DecisionRequest,
     optional_body=True,
-    answer=(DecisionAnswer, DecisionsAnswer),
+    answer=(messages.DecisionAnswer, messages.DecisionsAnswer),
     created="Decided now.",
     done="A repeated id: the original decision. Nothing counts twice.",
     refusals=(*EXPERIMENT, problem_types.ID_IN_USE, problem_types.EXPERIMENT_STOPPED),
 )
 async def decide(request: Request) -> Response:
     """Make a decision, or several with count; the same id always gets the same arm."""
-    asked = await codec.parse_body(request, DecisionRequest, DecisionRequest())
+    asked = await codec.parse_body(request, messages.DecisionRequest, messages.DecisionRequest())
     service, name = service_of(request), codec.experiment_name(request)
     count = asked.count or 1
     if asked.id is None:
@@ -66,16 +55,16 @@ async def decide(request: Request) -> Response:
     extra = {"unit": asked.unit, "metadata": asked.metadata, "count": batch, "of": total}
     decided, new = await service.submit(operations.decide(name, ids, count, extra))
     if new:
-        service.metrics.decided(name, count)
+        service.metrics.decisions.labels(name).inc(count)
     views = [decision_view(*each) for each in decided]
-    return json_response(views[0] if asked.count is None else DecisionsAnswer(views), created=new)
+    return json_response(views[0] if asked.count is None else messages.DecisionsAnswer(views), created=new)
 
 
 @routes.declare(
     "POST /v1/decisions/{id}/feedback",
     "writer",
-    request=FeedbackRequest,
-    answer=DecisionStatusAnswer,
+    request=messages.FeedbackRequest,
+    answer=messages.DecisionStatusAnswer,
     created="It counts.",
     done="The same reward again: nothing changed.",
     refusals=(
@@ -87,7 +76,7 @@ async def decide(request: Request) -> Response:
 )
 async def feedback(request: Request) -> Response:
     """Report the reward of a decision; repeating the request has no effect."""
-    asked = await codec.parse_body(request, FeedbackRequest)
+    asked = await codec.parse_body(request, messages.FeedbackRequest)
     observed_at = codec.parse_time(asked.observed_at)
     service = service_of(request)
     operation = operations.feedback(codec.decision_id(request), codec.unsigned(asked.reward), observed_at)
@@ -120,13 +109,13 @@ def _count_feedback(service: Service, outcome: Outcome) -> None:
 @routes.declare(
     "POST /v1/feedback",
     "writer",
-    request=FeedbacksRequest,
-    answer=FeedbacksAnswer,
+    request=messages.FeedbacksRequest,
+    answer=messages.FeedbacksAnswer,
     done="Each item was accepted or refused on its own: see `results`.",
 )
 async def feedbacks(request: Request) -> Response:
     """Report many rewards, each with its own result."""
-    asked = await codec.parse_body(request, FeedbacksRequest)
+    asked = await codec.parse_body(request, messages.FeedbacksRequest)
     for index, raw in enumerate(asked.feedback):
         if bytes(raw)[:1] != b"{":
             raise problem_types.INVALID_BODY.error(f"Expected `object` - at `$.feedback[{index}]`; {codec.SEE_OPENAPI}")
@@ -137,10 +126,10 @@ async def feedbacks(request: Request) -> Response:
         _count_feedback(service, outcome)
         if isinstance(outcome, ApiError):
             refused = codec.problem_answer(outcome)
-            results.append(FeedbackResult(id, refused.status, refused.type, refused.detail))
+            results.append(messages.FeedbackResult(id, refused.status, refused.type, refused.detail))
         else:
-            results.append(FeedbackResult(id, 200 if outcome[2] == "duplicate" else 201))
-    return json_response(FeedbacksAnswer(results))
+            results.append(messages.FeedbackResult(id, 200 if outcome[2] == "duplicate" else 201))
+    return json_response(messages.FeedbacksAnswer(results))
 
 
 class _OnlyId(msgspec.Struct):
@@ -151,7 +140,7 @@ class _OnlyId(msgspec.Struct):
 
 def _parse_item(raw: msgspec.Raw, index: int) -> Item:
     try:
-        item = codec.decode_message(raw, FeedbackItem)
+        item = codec.decode_message(raw, messages.FeedbackItem)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         detail = f"{what} - at `$.feedback[{index}]{where or '`'}; {codec.SEE_OPENAPI}"
@@ -175,26 +164,22 @@ def _batch(items: list[Item]) -> Operation:
     """All items in order, as one operation; the outcome of each."""
 
     def act(tx: Transaction) -> list[Outcome]:
-        return [_outcome(operation, tx) for _, operation in items]
+        outcomes: list[Outcome] = []
+        for _, operation in items:
+            try:
+                outcomes.append(operation if isinstance(operation, ApiError) else operation.act(tx))
+            except ApiError as error:  # refused before anything changed
+                outcomes.append(error)
+        return outcomes
 
     ids = tuple(id for _, operation in items if isinstance(operation, Operation) for id in operation.ids)
     return Operation(act, (), ids)
 
 
-def _outcome(operation: Operation | ApiError, tx: Transaction) -> Outcome:
-    if isinstance(operation, ApiError):
-        return operation
-    try:
-        outcome: Outcome = operation.act(tx)  # it refuses before it changes anything
-    except ApiError as error:
-        return error
-    return outcome
-
-
 @routes.declare(
     "POST /v1/decisions/{id}/cancel",
     "writer",
-    answer=DecisionStatusAnswer,
+    answer=messages.DecisionStatusAnswer,
     created="Cancelled now.",
     done="It was already cancelled.",
     refusals=(*DECISION, problem_types.DECISION_OBSERVED, problem_types.CANNOT_TAKE_BACK),
@@ -205,7 +190,7 @@ async def cancel(request: Request) -> Response:
     return json_response(status_view(experiment, decision), created=new)
 
 
-@routes.declare("GET /v1/decisions/{id}", "reader", query=(), answer=DecisionStatusAnswer, refusals=DECISION)
+@routes.declare("GET /v1/decisions/{id}", "reader", query=(), answer=messages.DecisionStatusAnswer, refusals=DECISION)
 async def decision(request: Request) -> Response:
     """A decision and its outcome."""
     return json_response(
@@ -216,17 +201,19 @@ async def decision(request: Request) -> Response:
 # ---- views ----
 
 
-def decision_view(experiment: Experiment, decision: DecisionState) -> DecisionAnswer:
+def decision_view(experiment: Experiment, decision: DecisionState) -> messages.DecisionAnswer:
     """A decision as it was made."""
     event = decision.event
-    return DecisionAnswer(str(event.id), experiment.name, experiment.names[event.arm or 0], isoformat(event.at))
+    return messages.DecisionAnswer(
+        str(event.id), experiment.name, experiment.names[event.arm or 0], isoformat(event.at)
+    )
 
 
-def status_view(experiment: Experiment, decision: DecisionState) -> DecisionStatusAnswer:
+def status_view(experiment: Experiment, decision: DecisionState) -> messages.DecisionStatusAnswer:
     """A decision and its outcome."""
     event, extra = decision.event, decision.event.extras()
     observed_at = decision.observed_at
-    return DecisionStatusAnswer(
+    return messages.DecisionStatusAnswer(
         id=str(event.id),
         experiment=experiment.name,
         arm=experiment.names[event.arm or 0],

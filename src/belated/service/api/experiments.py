@@ -7,16 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from belated.service import problem_types
+from belated.service.api import messages
 from belated.service.api.codec import experiment_name, json_response, parse_body, service_of, unsigned
-from belated.service.api.messages import (
-    ArmAnswer,
-    ArmRequest,
-    ExperimentAnswer,
-    ExperimentRequest,
-    ExperimentsAnswer,
-    HistoryRequest,
-    SilenceAnswer,
-)
 from belated.service.api.routing import EXPERIMENT, RouteGroup
 from belated.service.core import operations
 from belated.service.core.experiment import Experiment
@@ -38,8 +30,8 @@ SPEC = (
 @routes.declare(
     "POST /v1/experiments",
     "writer",
-    request=ExperimentRequest,
-    answer=ExperimentAnswer,
+    request=messages.ExperimentRequest,
+    answer=messages.ExperimentAnswer,
     created="It was created.",
     done="The same experiment already existed.",
     refusals=(
@@ -51,20 +43,20 @@ SPEC = (
 )
 async def create(request: Request) -> Response:
     """Create an experiment; repeating the request has no effect."""
-    asked = await parse_body(request, ExperimentRequest)
+    asked = await parse_body(request, messages.ExperimentRequest)
     silence = Silence(asked.silence.after, unsigned(asked.silence.reward)) if asked.silence else None
     spec = checked_spec(asked.arms, asked.policy, asked.seed, silence)
     await run_in_threadpool(spec.warm_up)  # compile here, so that the writer does not block on it
     return await _experiment_response(request, operations.create(asked.name, spec))
 
 
-@routes.declare("GET /v1/experiments", "reader", query=(), answer=ExperimentsAnswer)
+@routes.declare("GET /v1/experiments", "reader", query=(), answer=messages.ExperimentsAnswer)
 async def experiments(request: Request) -> Response:
     """All experiments."""
     return json_response(await service_of(request).submit(Operation(experiments_view)))
 
 
-@routes.declare("GET /v1/experiments/{name}", "reader", query=(), answer=ExperimentAnswer, refusals=EXPERIMENT)
+@routes.declare("GET /v1/experiments/{name}", "reader", query=(), answer=messages.ExperimentAnswer, refusals=EXPERIMENT)
 async def experiment(request: Request) -> Response:
     """The current state of an experiment."""
     name = experiment_name(request)
@@ -75,22 +67,22 @@ async def experiment(request: Request) -> Response:
 @routes.declare(
     "POST /v1/experiments/{name}/arms",
     "admin",
-    request=ArmRequest,
-    answer=ExperimentAnswer,
+    request=messages.ArmRequest,
+    answer=messages.ExperimentAnswer,
     created="It was added.",
     done="It had already been added.",
     refusals=(*EXPERIMENT, problem_types.INVALID_ARMS, problem_types.ARM_EXISTS, problem_types.POLICY_IS_CLOSED),
 )
 async def add_arm(request: Request) -> Response:
     """Add an arm, if the policy allows it."""
-    asked = await parse_body(request, ArmRequest)
+    asked = await parse_body(request, messages.ArmRequest)
     return await _experiment_response(request, operations.add_arm(experiment_name(request), asked.arm))
 
 
 @routes.declare(
     "POST /v1/experiments/{name}/stop",
     "admin",
-    answer=ExperimentAnswer,
+    answer=messages.ExperimentAnswer,
     done="It is stopped, now or already.",
     refusals=EXPERIMENT,
 )
@@ -102,7 +94,7 @@ async def stop(request: Request) -> Response:
 @routes.declare(
     "POST /v1/experiments/{name}/resume",
     "admin",
-    answer=ExperimentAnswer,
+    answer=messages.ExperimentAnswer,
     done="It is running, now or already.",
     refusals=EXPERIMENT,
 )
@@ -114,8 +106,8 @@ async def resume(request: Request) -> Response:
 @routes.declare(
     "POST /v1/experiments/{name}/history",
     "writer",
-    request=HistoryRequest,
-    answer=ExperimentAnswer,
+    request=messages.HistoryRequest,
+    answer=messages.ExperimentAnswer,
     created="Part of it was new.",
     done="All of it was already known.",
     refusals=(
@@ -131,13 +123,13 @@ async def resume(request: Request) -> Response:
 )
 async def history(request: Request) -> Response:
     """Import a bandit that ran elsewhere, with its whole history; repeating the request has no effect."""
-    asked = await parse_body(request, HistoryRequest)
+    asked = await parse_body(request, messages.HistoryRequest)
     name = check_name(request.path_params["name"])
     spec = checked_spec(asked.arms, asked.policy, asked.seed, None)
     return await _experiment_response(request, import_history(name, spec, _history_part(asked)))
 
 
-def _history_part(asked: HistoryRequest) -> HistoryPart:
+def _history_part(asked: messages.HistoryRequest) -> HistoryPart:
     """The events of a part in order; refuse feedback outside its decisions."""
     events: list[PastEvent] = []
     decided, last = 0, asked.first + len(asked.decisions)
@@ -160,7 +152,7 @@ def _history_part(asked: HistoryRequest) -> HistoryPart:
 async def _experiment_response(request: Request, operation: Operation, *, creates: bool = True) -> Response:
     """Run an operation on an experiment, and respond with its state in the same transaction."""
 
-    def act(tx: Transaction) -> tuple[ExperimentAnswer, bool]:
+    def act(tx: Transaction) -> tuple[messages.ExperimentAnswer, bool]:
         experiment, new = operation.act(tx)
         return experiment_view(experiment), new
 
@@ -168,15 +160,15 @@ async def _experiment_response(request: Request, operation: Operation, *, create
     return json_response(view, created=creates and new)
 
 
-def experiment_view(experiment: Experiment) -> ExperimentAnswer:
+def experiment_view(experiment: Experiment) -> messages.ExperimentAnswer:
     """The current state of an experiment."""
-    arms = [ArmAnswer(**vars(arm)) for arm in experiment.learner.summary(experiment.names)]
+    arms = [messages.ArmAnswer(**vars(arm)) for arm in experiment.learner.summary(experiment.names)]
     silence = experiment.spec.silence
-    return ExperimentAnswer(
+    return messages.ExperimentAnswer(
         name=experiment.name,
         policy=experiment.spec.policy,
         seed=experiment.spec.seed,
-        silence=SilenceAnswer(silence.after, silence.reward) if silence is not None else None,
+        silence=messages.SilenceAnswer(silence.after, silence.reward) if silence is not None else None,
         status="stopped" if experiment.stopped else "running",
         created_at=isoformat(experiment.created_at),
         arms=arms,
@@ -191,7 +183,7 @@ def experiment_view(experiment: Experiment) -> ExperimentAnswer:
     )
 
 
-def experiments_view(tx: Transaction) -> ExperimentsAnswer:
+def experiments_view(tx: Transaction) -> messages.ExperimentsAnswer:
     """The current state of all experiments."""
     experiments, damaged = tx.all()
-    return ExperimentsAnswer([experiment_view(experiment) for experiment in experiments], damaged)
+    return messages.ExperimentsAnswer([experiment_view(experiment) for experiment in experiments], damaged)

@@ -156,8 +156,6 @@ class Experiment:
         if event.deadline is not None:  # a clock that was ahead may have swept too far
             self.swept = min(self.swept, event.deadline - 1)
 
-    # ---- snapshots ----
-
     def save(self) -> bytes:
         """Serialize, to the bit."""
         fields = {name: getattr(self, name) for name in _SAVED}

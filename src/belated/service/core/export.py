@@ -17,7 +17,7 @@ from belated.service.core.experiment import Experiment
 from belated.service.core.spec import check_name, checked_spec, read_spec
 from belated.service.core.verify import LifecycleChecker
 from belated.service.storage.events import COLUMNS, KINDS, Event, event_row
-from belated.service.storage.journal import Journal, StoredExperiment
+from belated.service.storage.journal import Journal
 from belated.service.timestamps import EARLIEST, LATEST, isoformat
 
 SCHEMA = pa.schema(
@@ -107,8 +107,13 @@ def import_parquet(journal: Journal, path: Path) -> tuple[str, int]:
                         f"{path}: event {event.seq} of {name!r} is different here; nothing was imported."
                     )
                 _apply(experiment, checker, event, path)
-            fresh = [event for event in group if event.seq > last]
-            _append(journal, stored, fresh, path)
+            fresh = [(stored.id, event) for event in group if event.seq > last]
+            try:
+                journal.append(fresh)
+            except DuplicateError as error:
+                raise ConfigurationError(
+                    f"{path}: an id of {name!r} is in use here by another experiment; nothing was imported."
+                ) from error
             new += len(fresh)
     return name, new
 
@@ -119,15 +124,6 @@ def _apply(experiment: Experiment, checker: LifecycleChecker, event: Event, path
         experiment.apply(event)
     except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
         raise ConfigurationError(f"{path}: event {event.seq} is invalid: {error} Nothing was imported.") from error
-
-
-def _append(journal: Journal, stored: StoredExperiment, events: list[Event], path: Path) -> None:
-    try:
-        journal.append([(stored.id, event) for event in events])
-    except DuplicateError as error:
-        raise ConfigurationError(
-            f"{path}: an id of {stored.name!r} is in use here by another experiment; nothing was imported."
-        ) from error
 
 
 def _open(path: Path) -> tuple[str, str, int, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from belated.errors import ApiError
@@ -30,6 +31,8 @@ class HistoryPart(NamedTuple):
     """Whether more parts follow."""
 
 
+Known = Callable[[int], DecisionState | None]
+"""Finds a decision of the bandit here by its number."""
 Line = tuple[str, int, int, int, float | None]
 """An event to be written: (kind, number, arm, rank, reward)."""
 
@@ -42,7 +45,9 @@ def imported_id(name: str, number: int) -> str:
 def import_history(name: str, spec: Spec, part: HistoryPart) -> Operation:
     """Repeat a part of a bandit's history, unless that was already done. Between two parts the experiment is stopped,
     so that no other decisions are made."""
-    numbers = _decision_numbers(part)
+    decided = sum(isinstance(event, int) for event in part.events)
+    observed = {event[0] for event in part.events if not isinstance(event, int)}
+    numbers = sorted({*range(part.first, part.first + decided), *observed})
 
     def act(tx: Transaction) -> Created:
         existing = tx.find(name)
@@ -50,8 +55,10 @@ def import_history(name: str, spec: Spec, part: HistoryPart) -> Operation:
             learner = Learner(len(spec.arms), spec.make_policy(), spec.seed)
         else:
             create(name, spec).act(tx)  # refused if it is a different experiment
-            learner = _copy(existing.learner)
-        done = _already_imported(tx, name, existing, part)
+            learner = Learner(existing.learner.arms, existing.learner.policy, existing.learner.seed)
+            learner.load(existing.learner.to_bytes())
+        known = partial(_imported_decision, tx, name, existing)
+        done = _already_imported(tx, name, known, part)
         rest = part.events[done:]
         if rest and existing is not None and existing.stopped and not existing.moving:
             raise problem_types.experiment_stopped(name)
@@ -59,7 +66,7 @@ def import_history(name: str, spec: Spec, part: HistoryPart) -> Operation:
         if rest and part.after + done != position:
             raise _differs(name, f"{position} events are known here, and {part.after + done} of this bandit")
         first = part.first + sum(isinstance(event, int) for event in part.events[:done])
-        lines = _dry_run(tx, name, existing, learner, rest, first)
+        lines = _dry_run(name, known, learner, rest, first)
         experiment = existing if existing is not None else create(name, spec).act(tx)[0]
         _write(tx, experiment, lines, part)
         return experiment, existing is None or bool(lines)
@@ -67,24 +74,11 @@ def import_history(name: str, spec: Spec, part: HistoryPart) -> Operation:
     return Operation(act, (name,), tuple(imported_id(name, number) for number in numbers))
 
 
-def _decision_numbers(part: HistoryPart) -> list[int]:
-    """The decisions that appear in a part."""
-    decided = sum(isinstance(event, int) for event in part.events)
-    observed = {event[0] for event in part.events if not isinstance(event, int)}
-    return sorted({*range(part.first, part.first + decided), *observed})
-
-
-def _copy(learner: Learner) -> Learner:
-    copy = Learner(learner.arms, learner.policy, learner.seed)
-    copy.load(learner.to_bytes())
-    return copy
-
-
-def _already_imported(tx: Transaction, name: str, experiment: Experiment | None, part: HistoryPart) -> int:
+def _already_imported(tx: Transaction, name: str, known: Known, part: HistoryPart) -> int:
     """The number of leading events of a part that already happened here, in the same order."""
     number, last = part.first, 0
     for index, event in enumerate(part.events):
-        state = _imported_decision(tx, name, experiment, number if isinstance(event, int) else event[0])
+        state = known(number if isinstance(event, int) else event[0])
         if state is None:
             return index
         if isinstance(event, int):
@@ -113,14 +107,7 @@ def _imported_decision(tx: Transaction, name: str, experiment: Experiment | None
     return state
 
 
-def _dry_run(
-    tx: Transaction,
-    name: str,
-    experiment: Experiment | None,
-    learner: Learner,
-    events: Sequence[PastEvent],
-    first: int,
-) -> list[Line]:
+def _dry_run(name: str, known: Known, learner: Learner, events: Sequence[PastEvent], first: int) -> list[Line]:
     """The events to be written, or the error that says why they cannot be: a copy of the learner repeats them before
     anything changes."""
     lines: list[Line] = []
@@ -129,7 +116,7 @@ def _dry_run(
     number = first
     for event in events:
         if isinstance(event, int):
-            if _imported_decision(tx, name, experiment, number) is not None:
+            if known(number) is not None:
                 raise _differs(name, f"decision {number} was made here at another point")
             arm, rank = learner.decide()
             if arm != event:
@@ -140,7 +127,7 @@ def _dry_run(
             continue
         target, reward = event
         if target not in pulls:
-            pulls[target] = _pending_pull(_imported_decision(tx, name, experiment, target), name, target)
+            pulls[target] = _pending_pull(known(target), name, target)
         if target in observed:
             raise _differs(name, f"decision {target} has two rewards")
         observed.add(target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -25,47 +26,26 @@ class Metrics:
     """Metrics of this process since it started."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        self.decisions = Counter("belated_decisions", "Decisions made.", ["experiment"], registry=registry)
-        self.feedback = Counter(
+        self.registry = CollectorRegistry()
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry)
+        self.decisions = counter("belated_decisions", "Decisions made.", ["experiment"])
+        self.feedback = counter(
             "belated_feedback",
             "Feedback by result: observed, late (after a reward was imputed), duplicate, conflict.",
             ["experiment", "result"],
-            registry=registry,
         )
-        self.unknown = Counter("belated_feedback_unknown", "Feedback for unknown decisions.", registry=registry)
-        self.imputed = Counter("belated_imputed", "Rewards imputed after silence.", ["experiment"], registry=registry)
-        self.pending = Gauge("belated_pending", "Decisions without feedback.", ["experiment"], registry=registry)
-        self.damaged = Gauge("belated_experiments_damaged", "Experiments that cannot be read.", registry=registry)
-        self.oldest = Gauge(
-            "belated_oldest_pending_seconds",
-            "Age of the oldest decision without feedback.",
-            ["experiment"],
-            registry=registry,
-        )
-        self.delay = Histogram(
-            "belated_feedback_delay_seconds",
-            "Time from a decision to its feedback.",
-            ["experiment"],
-            buckets=DELAYS,
-            registry=registry,
-        )
-        self.commits = Histogram(
-            "belated_commit_seconds",
-            "Time from the start of a transaction to its commit.",
-            buckets=COMMITS,
-            registry=registry,
-        )
-        self.events = Counter("belated_events", "Events written.", registry=registry)
-
-        self._decided: dict[str, Counter] = {}
-
-    def decided(self, experiment: str, count: int) -> None:
-        """Count decisions."""
-        counter = self._decided.get(experiment)
-        if counter is None:
-            counter = self._decided[experiment] = self.decisions.labels(experiment)
-        counter.inc(count)
+        self.unknown = counter("belated_feedback_unknown", "Feedback for unknown decisions.")
+        self.imputed = counter("belated_imputed", "Rewards imputed after silence.", ["experiment"])
+        self.pending = gauge("belated_pending", "Decisions without feedback.", ["experiment"])
+        self.damaged = gauge("belated_experiments_damaged", "Experiments that cannot be read.")
+        age = "Age of the oldest decision without feedback."
+        self.oldest = gauge("belated_oldest_pending_seconds", age, ["experiment"])
+        delay = "Time from a decision to its feedback."
+        self.delay = histogram("belated_feedback_delay_seconds", delay, ["experiment"], buckets=DELAYS)
+        commit = "Time from the start of a transaction to its commit."
+        self.commits = histogram("belated_commit_seconds", commit, buckets=COMMITS)
+        self.events = counter("belated_events", "Events written.")
 
     def committed(self, seconds: float, events: int) -> None:
         """Record a commit."""

@@ -78,7 +78,9 @@ def checked_spec(arms: Any, policy: dict[str, Any] | None, seed: int, silence: S
         raise problem_types.INVALID_EXPERIMENT.error(str(error)) from error
     if silence is not None:
         _check_silence(silence, chosen)
-    return Spec(list(names), {"name": type(chosen).label, **_parameters(chosen)}, seed, silence)
+    parameters = {each.name: getattr(chosen, each.name) for each in fields_of(type(chosen))}
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return Spec(list(names), {"name": type(chosen).label, **given}, seed, silence)
 
 
 def _check_silence(silence: Silence, policy: Policy) -> None:
@@ -94,20 +96,10 @@ def _check_silence(silence: Silence, policy: Policy) -> None:
         )
 
 
-def _parameters(policy: Policy) -> dict[str, Any]:
-    values = {parameter.name: getattr(policy, parameter.name) for parameter in fields_of(type(policy))}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def policy_names() -> dict[str, type[Policy]]:
-    """All policies by label and by class name, in lower case."""
-    return {name.lower(): cls for key, cls in POLICIES.items() for name in (cls.label, key)}
-
-
 def make_policy(data: dict[str, Any]) -> Policy:
     """The policy described by a table such as ``{"name": "OPSE", "confidence": 2.0}``."""
     name = data.get("name")
-    classes = policy_names()
+    classes = {each.lower(): cls for key, cls in POLICIES.items() for each in (cls.label, key)}
     cls = classes.get(name.lower()) if isinstance(name, str) else None
     if cls is None:
         labels = ", ".join(sorted({cls.label for cls in classes.values()}))

@@ -40,8 +40,6 @@ _EXTRAS = {
     Kind.REPLACED: _FEEDBACK_EXTRAS,
     Kind.ARM_ADDED: msgspec.defstruct("Extras", [("name", str)], forbid_unknown_fields=True),
 }
-Pull = tuple[int | None, int | None, int | None]
-"""Number, arm and rank."""
 
 
 class LifecycleChecker:
@@ -49,7 +47,8 @@ class LifecycleChecker:
 
     def __init__(self) -> None:
         self._kinds: dict[str, str] = {}
-        self._pulls: dict[str, Pull] = {}
+        self._pulls: dict[str, tuple[int | None, int | None, int | None]] = {}
+        """(number, arm, rank) of each decision."""
 
     def check(self, event: Event, experiment: Experiment) -> None:
         """Raise unless the event can be the next one of the experiment, which has applied all before."""

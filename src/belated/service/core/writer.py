@@ -85,8 +85,6 @@ class Writer:
         self.enqueue(operation, future)
         return await future
 
-    # ---- the thread ----
-
     def _work(self) -> None:
         try:
             self._journal = self._open()

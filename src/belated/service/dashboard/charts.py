@@ -12,9 +12,8 @@ from markupsafe import Markup
 from belated.formatting import compact, duration, grouped
 from belated.service.api.messages import ArmAnswer, CurveAnswer, DelaysAnswer
 from belated.service.dashboard import svg
-from belated.service.dashboard.counters import most_pulled
+from belated.service.dashboard.counters import Ages, Bracket, Elimination, Traffic, most_pulled
 from belated.service.dashboard.formatting import clock_time, figure, prefix, share, truncate
-from belated.service.dashboard.schemas import Ages, Bracket, Elimination, Traffic
 from belated.service.timestamps import parse
 
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)

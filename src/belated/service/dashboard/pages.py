@@ -43,7 +43,7 @@ def dashboard_routes(service: Service) -> list[Route]:
     pages = Pages(service)
     protected: dict[str, Handler] = {
         "/": pages.index,
-        "/experiments.json": pages.index_json,
+        "/experiments.json": pages.index,
         "/experiments/{name}": pages.experiment,
         "/experiments/{name}/": pages.experiment,
     }
@@ -51,7 +51,7 @@ def dashboard_routes(service: Service) -> list[Route]:
     return [
         *routes,
         Route("/login", pages.wrap(pages.login), methods=["GET", "POST"]),
-        Route("/logout", pages.wrap(pages.logout), methods=["POST"]),
+        Route("/logout", pages.wrap(auth.log_out), methods=["POST"]),
         Route("/assets/{file}", pages.wrap(pages.asset), methods=["GET"]),
     ]
 
@@ -93,13 +93,11 @@ class Pages:
         return {"keyed": self._service.keyring.roles() is not None}
 
     async def index(self, request: Request) -> Response:
-        """All experiments."""
+        """All experiments, as a page or as JSON."""
         view = await self._queries.experiments()
+        if request.url.path.endswith(".json"):
+            return json_response(view)
         return await self._html("index.html", request, experiments=view.experiments, damaged=view.damaged)
-
-    async def index_json(self, request: Request) -> Response:
-        """All experiments as JSON."""
-        return json_response(await self._queries.experiments())
 
     async def experiment(self, request: Request) -> Response:
         """An experiment, as a page or as JSON."""
@@ -141,10 +139,6 @@ class Pages:
                 wrong = str(error)
         text = render("login.html", wrong=wrong, next=auth.safe_redirect(fields.get("next")), **self._globals())
         return Response(text, 401 if submitted else 200, media_type="text/html")
-
-    async def logout(self, request: Request) -> Response:
-        """Log out."""
-        return auth.log_out(request)
 
 
 # ---- templates ----

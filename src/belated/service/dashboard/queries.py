@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
@@ -21,9 +21,8 @@ from belated.service.core.export import event_line
 from belated.service.core.service import Service
 from belated.service.core.spec import NAME, make_policy
 from belated.service.core.transaction import Operation, Transaction
-from belated.service.dashboard.counters import Counters, brackets, pending_ages, traffic
+from belated.service.dashboard.counters import Counters, Elimination, Feedback, Page, brackets, pending_ages, traffic
 from belated.service.dashboard.formatting import distinguishable, grouped, truncate
-from belated.service.dashboard.schemas import Elimination, Feedback, Page
 from belated.service.storage.journal import Journal
 from belated.service.timestamps import isoformat
 
@@ -61,15 +60,10 @@ class TTLCache:
             if key not in self._values:  # it failed; perhaps there is no such thing
                 self._locks.pop(key, None)
         if len(self._values) > MAX_CACHED:
-            self._evict()
+            for old in [key for key, (expires, _) in self._values.items() if expires < end]:
+                del self._values[old]
+                self._locks.pop(old, None)
         return value
-
-    def _evict(self) -> None:
-        """Drop expired values."""
-        time_now = time.monotonic()
-        for key in [key for key, (expires, _) in self._values.items() if expires < time_now]:
-            del self._values[key]
-            self._locks.pop(key, None)
 
 
 class WatchedExperiment:
@@ -160,8 +154,9 @@ class Queries:
 
     async def experiments(self) -> ExperimentsAnswer:
         """All experiments."""
-        view = await self._cache.get("experiments", lambda: self._service.writer.run(Operation(experiments_view)))
-        return cast("ExperimentsAnswer", view)
+        run = self._service.writer.run
+        view: ExperimentsAnswer = await self._cache.get("experiments", lambda: run(Operation(experiments_view)))
+        return view
 
     async def page(self, name: str) -> Page:
         """The page of an experiment."""
@@ -170,8 +165,6 @@ class Queries:
         delays = await self._cache.get(("delays", name), lambda: self._delays(name), rest=10.0)
         page: Page = await self._cache.get(("page", name), lambda: self._page(name, delays), rest=2.0)
         return page
-
-    # ---- in another thread ----
 
     def _view(self, name: str) -> tuple[int, ExperimentAnswer]:
         def act(tx: Transaction) -> tuple[int, ExperimentAnswer]:

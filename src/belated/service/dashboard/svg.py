@@ -25,15 +25,12 @@ def element(tag: str, *parts: Part, **attributes: object) -> Markup:
     >>> element("text", "<b>", x=1.50, class_="label")
     Markup('<text x="1.5" class="label">&lt;b&gt;</text>')
     """
-    named = (
-        (key.rstrip("_").replace("_", "-"), _number(value)) for key, value in attributes.items() if value is not None
-    )
-    head = "".join(f' {key}="{escape(value)}"' for key, value in named)
+    head = ""
+    for name, value in attributes.items():
+        if value is not None:
+            text = f"{value:.6g}" if isinstance(value, float) else value
+            head += f' {name.rstrip("_").replace("_", "-")}="{escape(text)}"'
     return Markup(f"<{tag}{head}>{''.join(escape(part) for part in parts)}</{tag}>")
-
-
-def _number(value: object) -> object:
-    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 def chart(key: str, title: str, description: str, height: float, parts: Iterable[Part]) -> Markup:

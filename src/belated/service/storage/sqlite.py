@@ -43,20 +43,17 @@ class SQLite(Database):
                 flags=flags | apsw.SQLITE_OPEN_URI if immutable else flags,
                 vfs=vfs,
             )
+            try:
+                self._connection.set_busy_timeout(BUSY_MILLISECONDS)
+                self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
+                if not read_only:
+                    self._enable_wal()
+                self._file = _file_identity(path)
+            except BaseException:
+                self._connection.close()
+                raise
         except apsw.Error as error:
             raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
-        try:
-            self._connection.set_busy_timeout(BUSY_MILLISECONDS)
-            self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
-            if not read_only:
-                self._enable_wal()
-            self._file = _file_identity(path)
-        except apsw.Error as error:
-            self._connection.close()
-            raise StorageError(f"db is {path!r}, which cannot be opened: {error}. Give a SQLite file.") from error
-        except BaseException:
-            self._connection.close()
-            raise
 
     def _enable_wal(self) -> None:
         """Switch to WAL mode, which is persistent. SQLite's busy timeout does not apply here, so retry."""
