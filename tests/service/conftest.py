@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser
 from postgres import fresh, server
-from problems import COLOURS
+from refusals import COLOURS
 from serving import LocalServer, hosting
 from watching import chromium
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from problems import for_each
+from refusals import for_each
 from serving import serving
 
 from belated.errors import ConfigurationError

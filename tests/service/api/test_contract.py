@@ -162,7 +162,7 @@ def test_a_full_queue_is_told(db: str) -> None:
     asked(db, work)
 
 
-def test_a_broken_handler_is_a_problem(db: str) -> None:
+def test_a_broken_handler_is_unforeseen(db: str) -> None:
     async def broken(_: Any) -> Any:
         raise RuntimeError("secret detail")
 
@@ -179,7 +179,7 @@ def test_a_broken_handler_is_a_problem(db: str) -> None:
         asked(db, work)
 
 
-def test_a_broken_page_is_a_problem(db: str) -> None:
+def test_a_broken_page_is_unforeseen(db: str) -> None:
     async def work(http: httpx2.AsyncClient) -> None:
         answer = await http.get("/openapi.json")
         assert (answer.status_code, answer.json()["type"]) == (500, "urn:belated:problem:unforeseen")

@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 import httpx2
-from problems import COLOURS, for_each, problem
+from refusals import COLOURS, for_each, refusal
 
 from belated.service.api import openapi
 from belated.service.app import make_app
@@ -99,7 +99,7 @@ def test_a_body_that_is_no_list_of_objects_is_refused_as_a_whole(http: httpx2.Cl
     def check(body: str, status: int, kind: str) -> None:
         (id,) = made(http, 1)
         given = body.replace("GOOD", json.dumps({"id": id, "reward": 1}))
-        problem(http.post("/v1/feedback", content=given.encode(), headers=JSON), status, kind)
+        refusal(http.post("/v1/feedback", content=given.encode(), headers=JSON), status, kind)
         assert http.get(f"/v1/decisions/{id}").json()["status"] == "pending"
 
     for_each(
@@ -126,7 +126,7 @@ def test_a_body_that_is_no_list_of_objects_is_refused_as_a_whole(http: httpx2.Cl
 
 def test_bytes_that_are_no_text_are_refused_as_a_whole(http: httpx2.Client) -> None:
     body = b'{"feedback": [{"id": "\xff", "reward": 1}]}'
-    problem(http.post("/v1/feedback", content=body, headers=JSON), 400, "malformed-json")
+    refusal(http.post("/v1/feedback", content=body, headers=JSON), 400, "malformed-json")
 
 
 def test_the_document_has_all_of_an_item_and_any_object_is_read() -> None:
@@ -179,7 +179,7 @@ def test_a_busy_server_refuses_a_batch_as_a_whole(db: str) -> None:
         batch = {"feedback": [{"id": "d.0", "reward": 1}, {"id": "d.1", "reward": 1}]}
         with mock.patch.object(writer, "MAX_QUEUE", 0):
             answer = await http.post("/v1/feedback", json=batch)
-        problem(answer, 503, "busy")
+        refusal(answer, 503, "busy")
         assert answer.headers["retry-after"] == "1"
         assert (await http.get("/v1/experiments/colours")).json()["observed"] == 0
         again = await http.post("/v1/feedback", json=batch)
@@ -216,7 +216,7 @@ def test_a_time_that_is_still_to_come_is_refused(http: httpx2.Client) -> None:
     one, two = made(http, 2)
     path = f"/v1/decisions/{one}/feedback"
     for text in (at(timedelta(minutes=6)), "9999-12-31T23:59:59Z"):
-        detail = problem(http.post(path, json={"reward": 1, "observed_at": text}), 422, "invalid-time")
+        detail = refusal(http.post(path, json={"reward": 1, "observed_at": text}), 422, "invalid-time")
         assert f"observed_at is {text!r}, more than 5 minutes ahead of this server's clock" in detail
     assert http.get(f"/v1/decisions/{one}").json()["status"] == "pending"
     assert http.post(path, json={"reward": 1, "observed_at": at(timedelta(minutes=4))}).status_code == 201
@@ -250,7 +250,7 @@ def test_whole_numbers_are_those_of_the_request_and_not_of_the_metadata(http: ht
     asked = {"arms": ["a", "b"], "policy": {"name": "UCB"}, "decisions": [0.0, 1.0], "answers": [[2.0, 0.0, 0.5]]}
     moved = http.post("/v1/experiments/moved-by-floats/history", json={**asked, "seed": 0.0})
     assert moved.status_code == 201, moved.text
-    problem(http.post(DECISIONS, json={"count": 2.5}), 422, "invalid-body")
+    refusal(http.post(DECISIONS, json={"count": 2.5}), 422, "invalid-body")
 
 
 def test_nothing_has_no_sign(http: httpx2.Client) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx2
-from problems import COLOURS, for_each, problem
+from refusals import COLOURS, for_each, refusal
 
 JSON = {"Content-Type": "application/json"}
 
@@ -28,7 +28,7 @@ def test_ids_are_texts(http: httpx2.Client) -> None:
         assert http.post(f"{path}/feedback", json={"reward": 0.5}).status_code == 201
         batch = http.post("/v1/feedback", json={"feedback": [{"id": id, "reward": 0.5}]})
         assert batch.json() == {"results": [{"id": id, "status": 200}]}
-        problem(http.post(f"{path}/cancel"), 409, "decision-observed")
+        refusal(http.post(f"{path}/cancel"), 409, "decision-observed")
 
     for_each(
         [
@@ -55,7 +55,7 @@ def test_other_ids_are_refused(http: httpx2.Client) -> None:
         if id is None:
             assert answer.status_code == 201
         else:
-            problem(answer, 422, "invalid-body")
+            refusal(answer, 422, "invalid-body")
 
     for_each(
         [
@@ -82,15 +82,15 @@ def test_other_ids_are_refused(http: httpx2.Client) -> None:
 
 def test_a_line_break_at_the_end_belongs_to_a_text(http: httpx2.Client) -> None:
     asked = {**COLOURS, "name": "broken-line"}
-    problem(http.post("/v1/experiments", json={**asked, "name": "broken-line\n"}), 422, "invalid-body")
+    refusal(http.post("/v1/experiments", json={**asked, "name": "broken-line\n"}), 422, "invalid-body")
     assert http.get("/v1/experiments/broken-line").status_code == 404
-    problem(http.get("/v1/experiments/colours%0A"), 404, "unknown-experiment")
+    refusal(http.get("/v1/experiments/colours%0A"), 404, "unknown-experiment")
     assert http.post("/v1/experiments/colours/decisions", json={"id": "ab"}).status_code == 201
-    problem(http.get("/v1/decisions/ab%0A"), 404, "unknown-decision")
+    refusal(http.get("/v1/decisions/ab%0A"), 404, "unknown-decision")
     batch = http.post("/v1/feedback", json={"feedback": [{"id": "ab\n", "reward": 1}]}).json()["results"]
     assert [(each["id"], each["status"]) for each in batch] == [("ab\n", 422)]
     late = {"reward": 1, "observed_at": "2026-01-31T12:00:00Z\n"}
-    problem(http.post("/v1/decisions/ab/feedback", json=late), 422, "invalid-time")
+    refusal(http.post("/v1/decisions/ab/feedback", json=late), 422, "invalid-time")
     assert http.get("/v1/decisions/ab").json()["status"] == "pending"
     arms = ["red", "red\n"]
     made = http.post("/v1/experiments", json={**asked, "arms": arms})
@@ -107,8 +107,8 @@ def test_an_id_is_used_once(http: httpx2.Client) -> None:
     assert http.post(path, json=first).status_code == 201
     assert http.post(path, json={**first, "metadata": {"b": [1.5, None, True], "a": 1}}).status_code == 200
     for other in ({"unit": "u2"}, {"metadata": {"a": 2}}, {"metadata": None}, {"unit": None}):
-        problem(http.post(path, json={**first, **other}), 409, "id-in-use")
-    problem(http.post("/v1/experiments/other/decisions", json=first), 409, "id-in-use")
+        refusal(http.post(path, json={**first, **other}), 409, "id-in-use")
+    refusal(http.post("/v1/experiments/other/decisions", json=first), 409, "id-in-use")
     found = http.get("/v1/decisions/mine").json()
     assert (found["unit"], found["metadata"]) == ("u1", {"a": 1, "b": [1.5, None, True]})
 
@@ -119,7 +119,7 @@ def test_a_thousand_at_once_and_no_more(http: httpx2.Client) -> None:
     assert made.status_code == 201
     assert len({each["id"] for each in made.json()["decisions"]}) == 1000
     for count in (0, 1001, -1, 1.5, "3", True):
-        problem(http.post(path, json={"count": count}), 422, "invalid-body")
+        refusal(http.post(path, json={"count": count}), 422, "invalid-body")
     assert len(http.post(path, content=b'{"count": 3.0}', headers=JSON).json()["decisions"]) == 3
 
 
@@ -132,7 +132,7 @@ def test_a_batch_with_an_id_is_made_once(http: httpx2.Client) -> None:
     again = http.post(path, json={"id": id, "count": 3, "unit": "u"})
     assert (again.status_code, again.json()) == (200, made.json())
     for other in ({"count": 2}, {"count": 4}, {"unit": "v"}):
-        problem(http.post(path, json={"id": id, "count": 3, "unit": "u", **other}), 409, "id-in-use")
+        refusal(http.post(path, json={"id": id, "count": 3, "unit": "u", **other}), 409, "id-in-use")
     told = http.post("/v1/feedback", json={"feedback": [{"id": f"{id}.2", "reward": 1}]}).json()
     assert told["results"][0]["status"] == 201
 
@@ -143,20 +143,20 @@ def test_an_id_is_used_in_one_form(http: httpx2.Client) -> None:
     many = http.post(path, json={"id": "several", "count": 2})
     assert many.status_code == 201
     for where in (path, "/v1/experiments/forms/decisions"):
-        told = problem(http.post(where, json={"id": "several"}), 409, "id-in-use")
+        told = refusal(http.post(where, json={"id": "several"}), 409, "id-in-use")
         assert "the id 'several' belongs to another request" in told
     assert http.post(path, json={"id": "several", "count": 2}).json() == many.json()
     one = http.post(path, json={"id": "one of them"})
     assert one.status_code == 201
     for where in (path, "/v1/experiments/forms/decisions"):
         for count in (1, 2):
-            told = problem(http.post(where, json={"id": "one of them", "count": count}), 409, "id-in-use")
+            told = refusal(http.post(where, json={"id": "one of them", "count": count}), 409, "id-in-use")
             assert "the id 'one of them' belongs to another request" in told
     assert http.get("/v1/decisions/one%20of%20them.0").status_code == 404
     again = http.post(path, json={"id": "one of them"})
     assert (again.status_code, again.json()) == (200, one.json())
     http.post("/v1/experiments/forms/stop")
-    problem(http.post("/v1/experiments/forms/decisions", json={"id": "several"}), 409, "id-in-use")
+    refusal(http.post("/v1/experiments/forms/decisions", json={"id": "several"}), 409, "id-in-use")
 
 
 def test_many_at_once_agree_on_one_form(http: httpx2.Client) -> None:
@@ -176,11 +176,11 @@ def test_ids_that_only_look_like_those_of_a_batch_are_free(http: httpx2.Client) 
     path = "/v1/experiments/colours/decisions"
     assert http.post(path, json={"id": "look.0"}).status_code == 201
     assert http.post(path, json={"id": "look"}).status_code == 201
-    problem(http.post(path, json={"id": "look", "count": 1}), 409, "id-in-use")
+    refusal(http.post(path, json={"id": "look", "count": 1}), 409, "id-in-use")
     assert http.post(path, json={"id": "inner", "count": 3}).status_code == 201
     assert http.post(path, json={"id": "inner.0", "count": 3}).status_code == 201
-    problem(http.post(path, json={"id": "inner.0"}), 409, "id-in-use")
-    problem(http.post(path, json={"id": "inner.1"}), 409, "id-in-use")
+    refusal(http.post(path, json={"id": "inner.0"}), 409, "id-in-use")
+    refusal(http.post(path, json={"id": "inner.1"}), 409, "id-in-use")
     assert http.post(path, json={"id": "inner.3"}).status_code == 201
 
 
@@ -193,9 +193,9 @@ def test_a_part_of_another_total_is_another_request(http: httpx2.Client) -> None
     again = http.post(path, json=part)
     assert (again.status_code, again.json()) == (200, made.json())
     for other in ({"of": 6}, {"of": None}, {"count": 2}):
-        problem(http.post(path, json={**part, **other}), 409, "id-in-use")
+        refusal(http.post(path, json={**part, **other}), 409, "id-in-use")
     for wrong in (0, -1, 1.5, "5", True):
-        problem(http.post(path, json={**part, "of": wrong}), 422, "invalid-body")
+        refusal(http.post(path, json={**part, "of": wrong}), 422, "invalid-body")
 
 
 def test_metadata_may_be_deep_but_not_endless(http: httpx2.Client) -> None:
@@ -209,11 +209,11 @@ def test_metadata_may_be_deep_but_not_endless(http: httpx2.Client) -> None:
 
     assert http.post(path, json={"id": "deep", "metadata": nested(64)}).status_code == 201
     assert http.get("/v1/decisions/deep").json()["metadata"] == nested(64)
-    problem(http.post(path, json={"metadata": nested(65)}), 422, "invalid-body")
+    refusal(http.post(path, json={"metadata": nested(65)}), 422, "invalid-body")
     body = json.dumps({"metadata": nested(900)})
     assert http.post(path, content=body.encode(), headers=JSON).status_code in (400, 422)
     body = '{"metadata": {"x": ' + "[" * 100_000 + "]" * 100_000 + "}}"
-    problem(http.post(path, content=body.encode(), headers=JSON), 400, "malformed-json")
+    refusal(http.post(path, content=body.encode(), headers=JSON), 400, "malformed-json")
     large = {"n": 2**80, "tiny": 5e-324, "text": "\x00\u2028🟢", "big": 1.7976931348623157e308}
     assert http.post(path, json={"id": "large", "metadata": large}).status_code == 201
     assert http.get("/v1/decisions/large").json()["metadata"] == large
@@ -225,7 +225,7 @@ def test_a_stopped_experiment_decides_nothing_and_takes_feedback(http: httpx2.Cl
     http.post(f"{path}/decisions", json={"id": "before"})
     assert http.post(f"{path}/stop").json()["status"] == "stopped"
     assert http.post(f"{path}/stop").status_code == 200
-    problem(http.post(f"{path}/decisions"), 409, "experiment-stopped")
+    refusal(http.post(f"{path}/decisions"), 409, "experiment-stopped")
     assert http.post(f"{path}/decisions", json={"id": "before"}).status_code == 200
     assert http.post("/v1/decisions/before/feedback", json={"reward": 1}).status_code == 201
     assert http.post(f"{path}/resume").json()["status"] == "running"
@@ -261,7 +261,7 @@ def test_a_batch_of_feedback_is_told_apart_in_order(http: httpx2.Client) -> None
     assert http.get("/v1/decisions/batch.1").json()["observed_at"] == "2025-12-31T23:00:00.000000Z"
     for count in (0, 1001):
         many = [{"id": f"n{number}", "reward": 1} for number in range(count)]
-        problem(http.post("/v1/feedback", json={"feedback": many}), 422, "invalid-body")
+        refusal(http.post("/v1/feedback", json={"feedback": many}), 422, "invalid-body")
 
 
 def test_times_are_rfc_3339(http: httpx2.Client) -> None:
@@ -269,7 +269,7 @@ def test_times_are_rfc_3339(http: httpx2.Client) -> None:
         id = http.post("/v1/experiments/colours/decisions").json()["id"]
         answer = http.post(f"/v1/decisions/{id}/feedback", json={"reward": 1, "observed_at": given})
         if shown is None:
-            problem(answer, 422, "invalid-time")
+            refusal(answer, 422, "invalid-time")
             assert http.get(f"/v1/decisions/{id}").json()["status"] == "pending"
         else:
             assert (answer.status_code, answer.json()["observed_at"]) == (201, shown)
@@ -309,7 +309,7 @@ def test_experiments_are_made_once(http: httpx2.Client) -> None:
     ):
         assert http.post("/v1/experiments", json={**asked, **same}).status_code == 200
     for other in ({"seed": 1}, {"arms": ["b", "a"]}, {"policy": {"name": "OPSE"}}, {"silence": None}):
-        problem(http.post("/v1/experiments", json={**asked, **other}), 409, "experiment-exists")
+        refusal(http.post("/v1/experiments", json={**asked, **other}), 409, "experiment-exists")
     for wrong in ({"name": "a/b"}, {"name": ""}, {"name": "x" * 65}, {"name": "-a"}, {"name": "a\n"}, {"seed": -1}):
         assert http.post("/v1/experiments", json={**asked, **wrong}).status_code == 422
     for wrong in ({"arms": []}, {"arms": ["a", "a"]}, {"arms": [""]}, {"arms": ["x" * 257]}, {"arms": "ab"}):
@@ -349,9 +349,9 @@ def test_arms_are_added_where_the_policy_allows_it(http: httpx2.Client) -> None:
     path = "/v1/experiments/growing/arms"
     assert http.post(path, json={"arm": "blue"}).status_code == 201
     assert http.post(path, json={"arm": "blue"}).status_code == 200
-    problem(http.post(path, json={"arm": "red"}), 409, "arm-exists")
-    problem(http.post(path, json={"arm": ""}), 422, "invalid-body")
-    problem(http.post("/v1/experiments/closed/arms", json={"arm": "blue"}), 409, "policy-is-closed")
+    refusal(http.post(path, json={"arm": "red"}), 409, "arm-exists")
+    refusal(http.post(path, json={"arm": ""}), 422, "invalid-body")
+    refusal(http.post("/v1/experiments/closed/arms", json={"arm": "blue"}), 409, "policy-is-closed")
     assert [arm["arm"] for arm in http.get("/v1/experiments/growing").json()["arms"]] == ["red", "green", "blue"]
 
 
@@ -362,12 +362,12 @@ def test_head_is_get_without_a_body(http: httpx2.Client) -> None:
 
 def test_a_page_from_elsewhere_cannot_use_it(http: httpx2.Client) -> None:
     for host in ("evil.example", "evil.example:8000", "localhost.evil.example", "", "10.0.0.1", "[2001:db8::1]:8000"):
-        problem(http.get("/v1/experiments", headers={"Host": host}), 421, "other-host")
-        problem(http.get("/openapi.json", headers={"Host": host}), 421, "other-host")
+        refusal(http.get("/v1/experiments", headers={"Host": host}), 421, "other-host")
+        refusal(http.get("/openapi.json", headers={"Host": host}), 421, "other-host")
     for host in ("localhost", "LOCALHOST:1", "127.0.0.1:99", "127.0.0.2", "[::1]", "[::1]:8000"):
         assert http.get("/v1/experiments", headers={"Host": host}).status_code == 200
     for origin in ("http://evil.example", "null", "http://localhost.evil.example:8000"):
         answer = http.post("/v1/experiments/colours/stop", headers={"Origin": origin})
-        problem(answer, 403, "other-origin")
+        refusal(answer, 403, "other-origin")
     for origin in ("http://localhost:8000", "http://127.0.0.1", "http://[::1]:8000"):
         assert http.post("/v1/experiments/colours/resume", headers={"Origin": origin}).status_code == 200

@@ -1,4 +1,4 @@
-"""Every error is a problem, and nothing odd gets in."""
+"""Every error has a problem type, and nothing odd gets in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import httpx2
-from problems import for_each, problem
+from refusals import for_each, refusal
 from serving import PATIENCE
 
 from belated.service.api.messages import MAX_BODY
@@ -20,7 +20,7 @@ JSON = {"Content-Type": "application/json"}
 
 def test_errors_are_problems(http: httpx2.Client) -> None:
     def check(method: str, path: str, status: int, kind: str) -> None:
-        problem(http.request(method, path), status, kind)
+        refusal(http.request(method, path), status, kind)
 
     for_each(
         [
@@ -55,7 +55,7 @@ def test_errors_are_problems(http: httpx2.Client) -> None:
 def test_other_methods_are_told_which_are_allowed(http: httpx2.Client) -> None:
     def check(method: str, path: str, allowed: set[str]) -> None:
         answer = http.request(method, path)
-        problem(answer, 405, "method-not-allowed")
+        refusal(answer, 405, "method-not-allowed")
         assert set(answer.headers["allow"].split(", ")) == allowed
 
     for_each(
@@ -74,7 +74,7 @@ def test_other_methods_are_told_which_are_allowed(http: httpx2.Client) -> None:
 def test_other_media_are_refused(http: httpx2.Client) -> None:
     def check(kind: str) -> None:
         headers = {"Content-Type": kind} if kind else {}
-        problem(http.post("/v1/experiments/colours/decisions", content=b"{}", headers=headers), 415, "not-json")
+        refusal(http.post("/v1/experiments/colours/decisions", content=b"{}", headers=headers), 415, "not-json")
 
     for_each(["", "text/plain", "application/x-www-form-urlencoded", "application/jsonp"], check)
 
@@ -120,14 +120,14 @@ INVALID = [
 
 def test_malformed_bodies_are_refused(http: httpx2.Client) -> None:
     def check(body: bytes) -> None:
-        problem(http.post("/v1/decisions/one/feedback", content=body, headers=JSON), 400, "malformed-json")
+        refusal(http.post("/v1/decisions/one/feedback", content=body, headers=JSON), 400, "malformed-json")
 
     for_each(MALFORMED, check)
 
 
 def test_invalid_bodies_are_refused(http: httpx2.Client) -> None:
     def check(body: bytes) -> None:
-        problem(http.post("/v1/decisions/one/feedback", content=body, headers=JSON), 422, "invalid-body")
+        refusal(http.post("/v1/decisions/one/feedback", content=body, headers=JSON), 422, "invalid-body")
 
     for_each(INVALID, check)
 
@@ -135,7 +135,7 @@ def test_invalid_bodies_are_refused(http: httpx2.Client) -> None:
 def test_a_refused_body_says_which_key_is_there_twice(http: httpx2.Client) -> None:
     body = b'{"metadata": {"a": 1, "b": {"c": 1, "c": 2}}}'
     answer = http.post("/v1/experiments/colours/decisions", content=body, headers=JSON)
-    assert "'c'" in problem(answer, 400, "malformed-json")
+    assert "'c'" in refusal(answer, 400, "malformed-json")
 
 
 # ---- large bodies ----
@@ -145,12 +145,12 @@ def test_a_body_as_large_as_allowed_is_read(http: httpx2.Client) -> None:
     begin = b'{"reward": 1, "x": "'
     body = begin + b"x" * (MAX_BODY - len(begin) - 2) + b'"}'
     assert len(body) == MAX_BODY
-    problem(http.post("/v1/decisions/x/feedback", content=body, headers=JSON), 422, "invalid-body")
+    refusal(http.post("/v1/decisions/x/feedback", content=body, headers=JSON), 422, "invalid-body")
 
 
 def test_a_larger_body_is_refused_by_its_length(http: httpx2.Client) -> None:
-    problem(http.post("/v1/decisions/x/feedback", content=b" " * (MAX_BODY + 1), headers=JSON), 413, "too-large")
-    problem(http.post("/v1/experiments/colours/stop", content=b" " * (MAX_BODY + 1)), 413, "too-large")
+    refusal(http.post("/v1/decisions/x/feedback", content=b" " * (MAX_BODY + 1), headers=JSON), 413, "too-large")
+    refusal(http.post("/v1/experiments/colours/stop", content=b" " * (MAX_BODY + 1)), 413, "too-large")
     assert http.get("/livez").status_code == 200
 
 
@@ -159,7 +159,7 @@ def test_a_larger_body_without_a_length_is_refused(http: httpx2.Client) -> None:
         for _ in range(20):
             yield b" " * (MAX_BODY // 10)
 
-    problem(http.post("/v1/decisions/x/feedback", content=parts(), headers=JSON), 413, "too-large")
+    refusal(http.post("/v1/decisions/x/feedback", content=parts(), headers=JSON), 413, "too-large")
     assert http.get("/livez").status_code == 200
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from problems import for_each
+from refusals import for_each
 from serving import PATIENCE
 
 from belated.live.learner import Learner

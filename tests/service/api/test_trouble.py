@@ -12,7 +12,7 @@ from unittest import mock
 import httpx2
 import pytest
 import structlog
-from problems import COLOURS, for_each, problem
+from refusals import COLOURS, for_each, refusal
 from serving import hosting
 
 from belated.service.core.verify import verify
@@ -54,9 +54,9 @@ def test_a_damaged_experiment_is_no_other_s_trouble(db: str, sql: str) -> None:
         for _ in range(2):
             told = http.get("/v1/experiments").json()
             assert ([each["name"] for each in told["experiments"]], told["damaged"]) == (["other"], ["colours"])
-            detail = problem(http.get("/v1/experiments/colours"), 500, "experiment-damaged")
+            detail = refusal(http.get("/v1/experiments/colours"), 500, "experiment-damaged")
             assert "belated verify" in detail
-            problem(decide(http, "colours"), 500, "experiment-damaged")
+            refusal(decide(http, "colours"), 500, "experiment-damaged")
             assert decide(http, "other").status_code == 201
         assert "belated_experiments_damaged 1.0" in http.get("/metrics").text
         assert http.get("/readyz").status_code == 200
@@ -74,7 +74,7 @@ def test_a_damaged_experiment_that_is_mended_is_read_again_with_its_next_event(d
     damage(db, "DELETE FROM belated_snapshots")
     damage(db, "UPDATE belated_events SET number = 7")
     with hosting(db) as server, server.client() as http:
-        problem(http.get("/v1/experiments/colours"), 500, "experiment-damaged")
+        refusal(http.get("/v1/experiments/colours"), 500, "experiment-damaged")
         damage(db, "UPDATE belated_events SET number = 0")
         damage(db, "INSERT INTO belated_events (experiment, seq, kind, at) VALUES (1, 2, 'stopped', 9000000000000000)")
         assert http.get("/v1/experiments/colours").json()["status"] == "stopped"
@@ -110,10 +110,10 @@ def test_bursts_of_readers_do_not_pile_up(db: str) -> None:
 
 def test_metadata_is_short(http: httpx2.Client) -> None:
     assert decide(http, "colours", metadata={"text": "x" * 16_000}).status_code == 201
-    detail = problem(decide(http, "colours", metadata={"text": "x" * 17_000}), 422, "invalid-body")
+    detail = refusal(decide(http, "colours", metadata={"text": "x" * 17_000}), 422, "invalid-body")
     assert "16,384" in detail
     assert decide(http, "colours", metadata={"text": "x" * 1_000}, count=1000).status_code == 201
-    detail = problem(decide(http, "colours", metadata={"text": "x" * 1_100}, count=1000), 422, "invalid-body")
+    detail = refusal(decide(http, "colours", metadata={"text": "x" * 1_100}, count=1000), 422, "invalid-body")
     assert "1,048,576" in detail
 
 
@@ -134,7 +134,7 @@ def test_pages_of_events_come_in_parts_and_whole(http: httpx2.Client) -> None:
     assert len(seen) >= 800
     end = http.get(f"/v1/experiments/paged/events?cursor={cursor}")
     assert (end.text, end.headers["Belated-Cursor"]) == ("", str(cursor))
-    problem(http.get(f"/v1/experiments/paged/events?cursor={cursor + 1}"), 409, "cursor-ahead")
+    refusal(http.get(f"/v1/experiments/paged/events?cursor={cursor + 1}"), 409, "cursor-ahead")
 
 
 # ---- a journal that grows while it is looked through ----
@@ -193,7 +193,7 @@ def _pass_over(journal: Journal) -> None:
 
 def test_an_odd_origin_is_another_origin(http: httpx2.Client) -> None:
     def check(origin: str) -> None:
-        problem(http.get("/v1/experiments", headers={"Origin": origin}), 403, "other-origin")
+        refusal(http.get("/v1/experiments", headers={"Origin": origin}), 403, "other-origin")
         answer = http.post("/login", headers={"Origin": origin}, data={"key": "x"})
         assert answer.status_code == 403
 
@@ -220,9 +220,9 @@ def test_a_file_that_was_taken_away_is_not_written_into_nothing(tmp_path: Path) 
         assert http.post("/v1/experiments", json=COLOURS).status_code == 201
         for name in ("bandits.db", "bandits.db-wal", "bandits.db-shm"):
             (tmp_path / name).rename(tmp_path / f"kept-{name}")
-        problem(decide(http, "colours"), 503, "storage")
-        problem(http.get("/readyz"), 503, "storage")
-        problem(http.get("/v1/experiments/colours/events"), 503, "storage")
+        refusal(decide(http, "colours"), 503, "storage")
+        refusal(http.get("/readyz"), 503, "storage")
+        refusal(http.get("/v1/experiments/colours/events"), 503, "storage")
         assert [each.name for each in tmp_path.iterdir() if not each.name.startswith("kept-")] == []
         for name in ("bandits.db", "bandits.db-wal", "bandits.db-shm"):
             (tmp_path / f"kept-{name}").rename(tmp_path / name)
@@ -254,7 +254,7 @@ def test_where_the_database_is_is_not_told_to_callers(tmp_path: Path) -> None:
         assert http.post("/v1/experiments", json=COLOURS).status_code == 201
         path.rename(tmp_path / "elsewhere.db")
         for answer in (http.get("/readyz"), decide(http, "colours"), http.get("/v1/experiments")):
-            assert "secret-place" not in problem(answer, 503, "storage")
+            assert "secret-place" not in refusal(answer, 503, "storage")
         assert any("secret-place" in str(line) for line in log)
 
 
@@ -268,7 +268,7 @@ def test_a_bandit_that_moves_does_not_resume_what_somebody_stopped(http: httpx2.
     assert decide(http, name).json()["arm"] == "red"
     assert http.post(f"/v1/experiments/{name}/stop").json()["status"] == "stopped"
     next_one = {**spec, "decisions": [1], "answers": [], "after": 1, "first": 1}  # UCB pulls green next
-    problem(http.post(f"/v1/experiments/{name}/history", json=next_one), 409, "experiment-stopped")
+    refusal(http.post(f"/v1/experiments/{name}/history", json=next_one), 409, "experiment-stopped")
     told = http.get(f"/v1/experiments/{name}").json()
     assert (told["status"], told["pulls"]) == ("stopped", 1)
     assert http.post(f"/v1/experiments/{name}/resume").json()["status"] == "running"

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from problems import for_each
+from refusals import for_each
 from typer.testing import CliRunner
 
 from belated.cli import app

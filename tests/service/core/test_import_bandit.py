@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from bad_proxy import bad_proxy
 from once import patience, verified
-from problems import for_each
+from refusals import for_each
 from serving import PATIENCE, LocalServer, hosting
 
 from belated import Bandit, Client

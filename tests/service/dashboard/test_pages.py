@@ -9,7 +9,7 @@ from pathlib import Path
 
 from looking import LETTERS, PAGES, decided, made, told
 from playwright.sync_api import Browser
-from problems import for_each
+from refusals import for_each
 from serving import PATIENCE, LocalServer, hosting, serving
 from watching import watching
 
@@ -156,10 +156,10 @@ def test_pages_keep_to_a_strict_policy(demo: LocalServer) -> None:
 def test_errors_are_pages_for_people_and_problems_for_programs(demo: LocalServer) -> None:
     with demo.client() as http:
         for path in ("/experiments/nothing", "/experiments/nothing.json", "/experiments/%00", "/assets/secret"):
-            page, problem = http.get(path, headers=HTML), http.get(path)
-            assert page.status_code == problem.status_code == 404
+            page, refused = http.get(path, headers=HTML), http.get(path)
+            assert page.status_code == refused.status_code == 404
             assert "<h1>Not Found</h1>" in page.text
-            assert problem.headers["content-type"] == "application/problem+json"
+            assert refused.headers["content-type"] == "application/problem+json"
         assert http.post("/").status_code == 405
 
 

@@ -10,8 +10,8 @@ import httpx2
 COLOURS = {"name": "colours", "arms": ["red", "green"], "policy": {"name": "UCB"}}
 
 
-def problem(answer: httpx2.Response, status: int, kind: str) -> str:
-    """What a problem says; it must be one as RFC 9457 has it."""
+def refusal(answer: httpx2.Response, status: int, kind: str) -> str:
+    """What a refusal says; it must have this status and problem type, in the form of RFC 9457."""
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
     body = answer.json()
     assert set(body) == {"type", "title", "status", "detail"}
