@@ -24,7 +24,7 @@ class ProblemType:
     name: str
     status: int
     when: str
-    remedy: str
+    remedy: str = "See the message."
 
     def error(self, detail: str, experiment: str | None = None) -> ApiError:
         """The error to raise; ``experiment`` is set where feedback for one of its decisions is refused."""
@@ -141,11 +141,9 @@ INVALID_NAME = ProblemType(
     "This is not a valid name for an experiment.",
     "Give 1 to 64 letters, digits, `.`, `_` and `-`, starting with a letter or digit.",
 )
-INVALID_ARMS = ProblemType(
-    "invalid-arms", 422, "There are too many arms, or the name of an arm is too long.", "See the message."
-)
+INVALID_ARMS = ProblemType("invalid-arms", 422, "There are too many arms, or the name of an arm is too long.")
 INVALID_EXPERIMENT = ProblemType(
-    "invalid-experiment", 422, "The arms or the seed are invalid, such as a duplicate arm.", "See the message."
+    "invalid-experiment", 422, "The arms or the seed are invalid, such as a duplicate arm."
 )
 UNKNOWN_POLICY = ProblemType(
     "unknown-policy", 422, "There is no policy with this name.", "Give one of those that the message lists."
@@ -153,7 +151,7 @@ UNKNOWN_POLICY = ProblemType(
 UNKNOWN_PARAMETER = ProblemType(
     "unknown-parameter", 422, "The policy has no such parameter.", "Give one of those that the message lists."
 )
-INVALID_POLICY = ProblemType("invalid-policy", 422, "A parameter of the policy is out of range.", "See the message.")
+INVALID_POLICY = ProblemType("invalid-policy", 422, "A parameter of the policy is out of range.")
 INVALID_SILENCE = ProblemType(
     "invalid-silence",
     422,

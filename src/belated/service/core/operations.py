@@ -84,29 +84,23 @@ def _decide(tx: Transaction, experiment: Experiment, id: str, extra: str | None)
     return experiment, DecisionState(experiment.id, event, PENDING)
 
 
-def _existing(tx: Transaction, id: str) -> DecisionState:
+def _known(tx: Transaction, id: str) -> tuple[Experiment, DecisionState]:
     state = tx.decision(id)
     if state is None:
         raise problem_types.unknown_decision(id)
-    return state
+    return tx.experiment_of(state), state
 
 
 def decision(id: str) -> Operation:
     """Look up a decision."""
-
-    def act(tx: Transaction) -> tuple[Experiment, DecisionState]:
-        state = _existing(tx, id)
-        return tx.experiment_of(state), state
-
-    return Operation(act, (), (id,))
+    return Operation(lambda tx: _known(tx, id), (), (id,))
 
 
 def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
     """Report the reward of a decision; the result is "observed", "late" or "duplicate"."""
 
     def act(tx: Transaction) -> tuple[Experiment, DecisionState, str]:
-        state = _existing(tx, id)
-        experiment = tx.experiment_of(state)
+        experiment, state = _known(tx, id)
         if state.status == Kind.CANCELLED:
             raise problem_types.DECISION_CANCELLED.error(
                 f"decision {id!r} was cancelled and takes no reward; there is nothing to do.", experiment.name
@@ -121,7 +115,7 @@ def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
             return experiment, state, "duplicate"
         kind = Kind.OBSERVED if state.status == PENDING else Kind.REPLACED
         _write(tx, experiment, state.event, kind, reward=reward, extra=encode_extras({"observed_at": observed_at}))
-        return experiment, _existing(tx, id), "observed" if kind == Kind.OBSERVED else "late"
+        return *_known(tx, id), "observed" if kind == Kind.OBSERVED else "late"
 
     return Operation(act, (), (id,))
 
@@ -130,8 +124,7 @@ def cancel(id: str) -> Operation:
     """Cancel a decision that was never shown."""
 
     def act(tx: Transaction) -> tuple[Experiment, DecisionState, bool]:
-        state = _existing(tx, id)
-        experiment = tx.experiment_of(state)
+        experiment, state = _known(tx, id)
         if state.status == Kind.CANCELLED:
             return experiment, state, False
         if state.status == Kind.OBSERVED:
@@ -141,9 +134,8 @@ def cancel(id: str) -> Operation:
         if not experiment.learner.supports_retraction:
             label = experiment.learner.policy.label
             raise problem_types.CANNOT_TAKE_BACK.error(f"{label} cannot retract a decision; leave it pending.")
-        reward = state.reward if state.status == Kind.IMPUTED else None
-        _write(tx, experiment, state.event, Kind.CANCELLED, reward=reward)
-        return experiment, _existing(tx, id), True
+        _write(tx, experiment, state.event, Kind.CANCELLED, reward=state.reward)  # None, or the imputed one
+        return *_known(tx, id), True
 
     return Operation(act, (), (id,))
 

@@ -42,7 +42,7 @@ class Transaction:
     """What operations see of a transaction."""
 
     def __init__(self, journal: Journal, experiments: ExperimentCache, operations: list[Operation]) -> None:
-        self._journal = journal
+        self.journal = journal
         self._experiments = experiments
         self._current: set[str] = set()
         self._stored: dict[int, StoredExperiment] = {}
@@ -56,25 +56,25 @@ class Transaction:
     def _lock(self, operations: list[Operation], ids: list[str]) -> None:
         """Lock all experiments that the operations use, at once."""
         names = {name for operation in operations for name in operation.names}
-        for events in self._journal.events_of_decisions(ids).values():
+        for events in self.journal.events_of_decisions(ids).values():
             if events:
                 names.add(self._stored_experiment(events[0][0]).name)
-        self._journal.database.lock_experiments(names)
+        self.journal.database.lock_experiments(names)
 
     def _stored_experiment(self, number: int) -> StoredExperiment:
         if number not in self._stored:
-            self._stored[number] = self._journal.experiment_by_id(number)
+            self._stored[number] = self.journal.experiment_by_id(number)
         return self._stored[number]
 
     def find(self, name: str) -> Experiment | None:
         """The experiment with this name, up to date; None if there is none."""
         if name not in self._current:
             self.touched.add(name)
-            known = self._experiments.by_name.get(name) or self._journal.experiment(name)
+            known = self._experiments.by_name.get(name) or self.journal.experiment(name)
             if known is None:
                 return None
             last, reason = self._experiments.damaged.get(name, (-1, ""))
-            if last >= 0 and last == self._journal.last(known.id):
+            if last >= 0 and last == self.journal.last(known.id):
                 raise _damaged(name, reason)
             try:
                 self._experiments.by_name[name] = self._up_to_date(known)
@@ -83,7 +83,7 @@ class Transaction:
             except Exception as error:  # the journal may be damaged in any way
                 reason = str(error) or repr(error)
                 self._experiments.by_name.pop(name, None)
-                self._experiments.damaged[name] = self._journal.last(known.id), reason
+                self._experiments.damaged[name] = self.journal.last(known.id), reason
                 log.error("experiment cannot be read", experiment=name, detail=reason)
                 raise _damaged(name, reason) from error
             self._experiments.damaged.pop(name, None)
@@ -93,8 +93,8 @@ class Transaction:
     def _up_to_date(self, known: Experiment | StoredExperiment) -> Experiment:
         """An experiment with the events that other processes wrote."""
         if isinstance(known, StoredExperiment):
-            return restore(self._journal, known)
-        for event in self._journal.events_after(known.id, known.seq):
+            return restore(self.journal, known)
+        for event in self.journal.events_after(known.id, known.seq):
             known.apply(event)
         return known
 
@@ -108,7 +108,7 @@ class Transaction:
     def all(self) -> tuple[list[Experiment], list[str]]:
         """(every readable experiment, the names of damaged ones), oldest first."""
         experiments, damaged = [], []
-        for stored in self._journal.experiments():
+        for stored in self.journal.experiments():
             try:
                 experiments.append(self.experiment(stored.name))
             except ApiError:
@@ -117,12 +117,12 @@ class Transaction:
 
     def names_with_silence(self) -> list[str]:
         """The names of experiments that impute rewards."""
-        return [each.name for each in self._journal.experiments() if _has_silence(each.spec)]
+        return [each.name for each in self.journal.experiments() if _has_silence(each.spec)]
 
     def create(self, name: str, spec: str) -> Experiment:
         """Create an experiment."""
         self.touched.add(name)
-        experiment = Experiment(self._journal.create(name, spec, timestamps.now()))
+        experiment = Experiment(self.journal.create(name, spec, timestamps.now()))
         self._experiments.by_name[name] = experiment
         self._current.add(name)
         return experiment
@@ -130,7 +130,7 @@ class Transaction:
     def decision(self, id: str) -> DecisionState | None:
         """The current state of a decision; None if it is unknown."""
         if id not in self._events_of:
-            self._events_of.update(self._journal.events_of_decisions([id]))
+            self._events_of.update(self.journal.events_of_decisions([id]))
         return decision_state(self._events_of[id])
 
     def last_event_of(self, id: str) -> Event:
@@ -141,15 +141,11 @@ class Transaction:
         """The experiment that a decision belongs to."""
         return self.experiment(self._stored_experiment(decision.experiment).name)
 
-    def touch(self) -> None:
-        """Write something meaningless, to see whether storage accepts writes."""
-        self._journal.touch(timestamps.now())
-
     def due(self, experiment: Experiment, time: int, limit: int) -> tuple[list[Event], int]:
         """(pending decisions with a deadline up to ``time``, the time up to which the list is complete). Decisions of
         this transaction are left to the next."""
         asked = limit + len(self.events)
-        candidates = self._journal.due(experiment.id, experiment.swept, time, asked)
+        candidates = self.journal.due(experiment.id, experiment.swept, time, asked)
         written = {event.id for _, event in self.events}
         due = [event for event in candidates if event.id not in written][:limit]
         own = [event.deadline for number, event in self.events if number == experiment.id and event.deadline]

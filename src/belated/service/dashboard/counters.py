@@ -157,7 +157,9 @@ class Counters:
             self.decided = np.pad(self.decided, ((0, 0), (0, more)))
         while decisions > self.size * self.max_blocks:
             self._merge_pairs()
-        blocks = -(-decisions // self.size) - len(self.spans)
+        self._add_blocks(-(-decisions // self.size) - len(self.spans))
+
+    def _add_blocks(self, blocks: int) -> None:
         if blocks > 0:
             self.decided = np.pad(self.decided, ((0, blocks), (0, 0)))
             self.pending = np.pad(self.pending, (0, blocks))
@@ -165,10 +167,7 @@ class Counters:
 
     def _merge_pairs(self) -> None:
         """Merge each two blocks into one."""
-        if len(self.spans) % 2:
-            self.decided = np.pad(self.decided, ((0, 1), (0, 0)))
-            self.pending = np.pad(self.pending, (0, 1))
-            self.spans.append(None)
+        self._add_blocks(len(self.spans) % 2)
         self.decided = self.decided[::2] + self.decided[1::2]
         self.pending = self.pending[::2] + self.pending[1::2]
         pairs = zip(self.spans[::2], self.spans[1::2], strict=True)
@@ -277,11 +276,9 @@ def pending_ages(journal: Journal, counters: Counters, now: int) -> Ages:
 
 def brackets(arms: Sequence[ArmAnswer]) -> list[Bracket]:
     """The mean of each arm if everything pending fails, and if it succeeds."""
-    result = []
+    brackets = []
     for arm in arms:
         total = (arm.mean or 0.0) * arm.observed
-        if arm.pulls:
-            result.append(Bracket(arm.arm, total / arm.pulls, (total + arm.pending) / arm.pulls))
-        else:
-            result.append(Bracket(arm.arm, None, None))
-    return result
+        ends = (total / arm.pulls, (total + arm.pending) / arm.pulls) if arm.pulls else (None, None)
+        brackets.append(Bracket(arm.arm, *ends))
+    return brackets
