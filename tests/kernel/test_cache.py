@@ -275,7 +275,13 @@ def test_without_a_folder_code_is_compiled_in_each_process(tmp_path: Path) -> No
     store = tmp_path / "cache"
     store.write_text("a file, so no folder can be made here")
     assert play(tmp_path, store) == [1, 0]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "helper.py", "mine.py", "settings.py"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "cache",
+        "helper.py",
+        "mine.py",
+        "moved.py",
+        "settings.py",
+    ]
 
 
 def sum_to(count: int) -> int:
@@ -337,7 +343,7 @@ def test_every_kernel_function_is_reached_from_an_entry() -> None:
     from belated.policies._base.policy import POLICIES
 
     reached: set[int] = set()
-    live = [getattr(entry_points, name) for name in ("decide", "answer", "correct", "replay", "bounds")]
+    live = [getattr(entry_points, name) for name in ("decide", "add_feedback", "correct", "replay", "bounds")]
     roots = [*LOOPS, *live, entry_points.begin, environment._pull, _batch_function(ALL_KINDS)]
     roots += [value for value in vars(sources.DrawNow).values() if isinstance(value, staticmethod)]
     for policy in POLICIES.values():
