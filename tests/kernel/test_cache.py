@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from numba.core import caching
 
-from belated.kernel import cache
+from belated.kernel import cache, code_key
 from belated.kernel.jit import JIT, entry
 from belated.kernel.pipeline import KernelFunction
 
@@ -33,7 +33,7 @@ def keys():
     importlib.invalidate_caches()
     import belated.policies
     from belated.engine.runner import LOOPS
-    from belated.kernel.cache import code_key
+    from belated.kernel.code_key import code_key
     from belated.live.learner import state_key
     from belated.policies._base import entry_points
     from belated.policies import POLICIES
@@ -100,11 +100,11 @@ def test_an_edit_of_the_package_is_seen_by_the_policies_that_it_concerns(tmp_pat
         "docstring of a class": (thompson, 'Sampling(Policy):\n    """', 'Sampling(Policy):\n    """\n    Edited: '),
         "docstring of a function": (thompson, '-> Any:\n    """', '-> Any:\n    """Edited: '),
         "a comment": (thompson, "    @staticmethod\n    def choose", "    # here\n\n    @staticmethod\n    def choose"),
-        "docstring in the kernel": (f"{kernel}/samplers.py", '-> Any:\n    """', '-> Any:\n    """Edited: '),
+        "docstring in the kernel": (f"{kernel}/math.py", '-> Any:\n    """', '-> Any:\n    """Edited: '),
         "docstring in the engine": (f"{engine}/runner.py", '"""', '"""Edited: '),
         "a policy": (thompson, "best = -1.0", "best = -2.0"),
         "a function of a policy's file": (thompson, "policy.successes + total", "total + policy.successes"),
-        "a helper that it calls": (f"{kernel}/samplers.py", "_LARGE = 1e15", "_LARGE = 1e16"),
+        "a helper that it calls": (f"{kernel}/math.py", "_LARGE = 1e15", "_LARGE = 1e16"),
         "parameters": (thompson, "return self.successes, self.failures", "return self.failures, self.successes"),
         "a flag": (f"{policies}/ucb.py", "reads_pulls = False", "reads_pulls = True"),
         "the base of some policies": (f"{policies}/_base/index.py", "bar = -np.inf", "bar = -1.0"),
@@ -217,8 +217,8 @@ def test_a_value_that_cannot_be_hashed_has_no_key(monkeypatch: pytest.MonkeyPatc
     keys = []
     for value in (3.0, 4.0, 3, True, (3.0, 3), "a", b"a", None, object(), [3.0], {"a": 1}):
         monkeypatch.setitem(globals(), "SECRET", value)
-        keys.append(cache.code_key(first))
-        assert keys[-1] == cache.code_key(first)
+        keys.append(code_key.code_key(first))
+        assert keys[-1] == code_key.code_key(first)
     assert None not in keys[:8]
     assert len(set(keys[:8])) == 8
     assert keys[8:] == [None, None, None]
@@ -347,10 +347,10 @@ def test_every_kernel_function_is_reached_from_an_entry() -> None:
     roots = [*LOOPS, *live, entry_points.begin, environment._pull, _batch_function(ALL_KINDS)]
     roots += [value for value in vars(sources.DrawNow).values() if isinstance(value, staticmethod)]
     for policy in POLICIES.values():
-        walk = cache._Walk(policy, strict=True)
+        walk = code_key._Walk(policy, strict=True)
         assert list(walk.lines((str(number), root) for number, root in enumerate(roots)))
         assert walk.unknown == []
-        reached |= {id(cache._python_of(function)) for function in walk._functions}
+        reached |= {id(code_key._python_of(function)) for function in walk._functions}
     public = set(vars(belated.policies)) | set(dir(belated.policies))
     modules = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "belated"}
     missing = [

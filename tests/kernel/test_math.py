@@ -12,8 +12,7 @@ import scipy.special
 import scipy.stats
 
 from belated.kernel.jit import entry, ignore_overflow
-from belated.kernel.math import exp, log, normal_quantile
-from belated.kernel.samplers import beta_draw, beta_draw_straight, log_gamma_draw
+from belated.kernel.math import beta_draw, beta_draw_straight, exp, log, log_gamma_draw, normal_quantile
 
 Reals = npt.NDArray[np.float64]
 RARE = 1e-4

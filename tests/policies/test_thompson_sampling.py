@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from belated import Problem, simulate
 from belated.delays import Fixed, Geometric, Pareto
 from belated.kernel.jit import ignore_overflow
-from belated.kernel.samplers import beta_draw
+from belated.kernel.math import beta_draw
 from belated.policies import ThompsonSampling
 from belated.rewards import Bernoulli, Beta
 from support.parity import assert_agree

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba import extending, types
 from numba.np import arrayobj
 
-from belated.kernel.cache import PARTS
+from belated.kernel.code_key import PARTS
 from belated.kernel.jit import ADDRESS_ARGUMENTS, JIT
 
 _extending: Any = extending

@@ -38,7 +38,8 @@ from numba import extending, types
 from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-from belated.kernel.cache import PARTS, DiskCache
+from belated.kernel.cache import DiskCache
+from belated.kernel.code_key import PARTS
 from belated.kernel.pipeline import KernelFunction, LinkedCompiler
 
 COMPILE_ERRORS = (NumbaError, UnsupportedBytecodeError)

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from belated.kernel.math import normal_quantile
-from belated.kernel.samplers import beta_draw, beta_draw_straight
+from belated.kernel.math import beta_draw, beta_draw_straight, normal_quantile
 from belated.policies import Arm, Policy, State, inline, policy, word
 from belated.policies._base.state import Shape
 from belated.validation import ShapeNumber

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import betainc
 
 from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder
-from belated.kernel.samplers import beta_draw
+from belated.kernel.math import beta_draw
 from belated.rewards._base import RewardLaw, reward_law
 from belated.validation import ShapeNumber
 

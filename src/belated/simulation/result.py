@@ -25,7 +25,7 @@ from belated.delays._base import check_level
 from belated.engine.runner import LOOPS
 from belated.errors import InvalidParameter, NotReproducible, StateError
 from belated.formatting import unique_labels
-from belated.kernel.cache import modules_digest
+from belated.kernel.code_key import modules_digest
 from belated.policies import Policy
 from belated.policies._base.entry_points import policy_key
 from belated.problem import Family, Problem

@@ -26,7 +26,8 @@ from belated.engine.run_io import BAD_ARM, RunInput, RunOutput
 from belated.engine.sources import DrawBitNow, DrawNow, DrawRewardNow
 from belated.engine.timing_wheel import TimingWheel
 from belated.errors import MissingComponent
-from belated.kernel.cache import cache_in, folder_for, module_digest
+from belated.kernel.cache import cache_in, folder_for
+from belated.kernel.code_key import module_digest
 from belated.kernel.intrinsics import strided_view, table_view
 from belated.kernel.jit import JIT, SIMULATED
 from belated.kernel.law_table import LawTable

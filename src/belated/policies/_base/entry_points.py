@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from belated.errors import InvalidParameter
-from belated.kernel.cache import code_key, python_key
+from belated.kernel.code_key import code_key, python_key
 from belated.kernel.jit import entry, inline
 from belated.kernel.rng import run_key
 from belated.policies._base import interface
