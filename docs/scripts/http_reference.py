@@ -17,7 +17,7 @@ from belated.service.api.monitoring import NDJSON, PARQUET, PLAIN
 from belated.service.api.openapi import PATH_PARAMETERS
 from belated.service.api.routing import ANY_REQUEST, KEYED, Route
 from belated.service.dashboard.counters import Page
-from belated.service.problem_types import PROBLEM_TYPES, UNKNOWN_EXPERIMENT, ProblemType
+from belated.service.problem_types import ProblemType
 
 WIDTH = 100
 LONG = 45
@@ -168,7 +168,7 @@ def _linked(name: str) -> str:
 
 
 def _problem_type(each: ProblemType) -> str:
-    return f"[`{each.name}`](#problem-{each.name})"
+    return f"[`{each.kind}`](#problem-{each.kind})"
 
 
 def _body(route: Route, schemas: dict[str, Any]) -> str:
@@ -297,7 +297,7 @@ def _dashboard_json(schemas: dict[str, Any]) -> list[str]:
     for path, summary, name in DASHBOARD_JSON:
         rows = [["**200**", "", _linked(name)]]
         if "{name}" in path:
-            rows.append(["404", UNKNOWN_EXPERIMENT.when, _problem_type(UNKNOWN_EXPERIMENT)])
+            rows.append(["404", ProblemType.UNKNOWN_EXPERIMENT.when, _problem_type(ProblemType.UNKNOWN_EXPERIMENT)])
         parts.append(f"{_heading(f'GET {path}', _dashboard_anchor(path))}\n\n{summary}.\n\n{_role('reader')}")
         parts += [table(["status", "when", "response"], rows), *_examples(f"GET {path}")]
     return parts
@@ -327,12 +327,12 @@ def _object(name: str, schemas: dict[str, Any]) -> str:
 def _problem_types() -> str:
     rows = [
         [
-            f'<span id="problem-{each.name}">{_unbroken(each.name)}</span>',
+            f'<span id="problem-{each.kind}">{_unbroken(each.kind)}</span>',
             str(each.status),
             each.when,
             each.remedy,
         ]
-        for each in sorted(PROBLEM_TYPES.values(), key=lambda each: (each.status, each.name))
+        for each in sorted(ProblemType, key=lambda each: (each.status, each.kind))
     ]
     text = (
         "All problem types. The `type` is `urn:belated:problem:` and the name in the first column, and never changes; "

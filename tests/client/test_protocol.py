@@ -8,19 +8,11 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from httpx2 import ReadTimeout, Response, TransportError
 
-from belated.client.base import Operations
+from belated.client.base import LONGEST_BACKOFF, Operations
 from belated.client.messages import parse_summary
-from belated.client.protocol import (
-    LONGEST_BACKOFF,
-    Exchange,
-    HttpRequest,
-    HttpResponse,
-    Outcome,
-    RetryPolicy,
-    TransportFailure,
-    Wait,
-)
+from belated.client.protocol import Exchange, HttpRequest
 from belated.errors import ApiError, BelatedError, ConflictingFeedback, ServiceUnavailable, UnknownDecision
 
 DECISION = {"id": "x", "arm": "red"}
@@ -38,19 +30,19 @@ def test_older_servers_may_omit_newer_fields() -> None:
         parse_summary({"arms": [known]})
 
 
-def response(status: int, data: Any = None, **headers: str) -> HttpResponse:
+def response(status: int, data: Any = None, **headers: str) -> Response:
     body = data if isinstance(data, bytes) else b"" if data is None else json.dumps(data).encode()
-    return HttpResponse(status, {name.replace("_", "-"): value for name, value in headers.items()}, body)
+    return Response(status, headers={name.replace("_", "-"): value for name, value in headers.items()}, content=body)
 
 
-def problem(status: int, kind: str, detail: str = "why") -> HttpResponse:
+def problem(status: int, kind: str, detail: str = "why") -> Response:
     return response(status, {"type": f"urn:belated:problem:{kind}", "detail": detail})
 
 
-def play(exchange: Exchange[Any], *outcomes: Outcome) -> tuple[Any, list[HttpRequest], list[float]]:
+def play(exchange: Exchange[Any], *outcomes: Response | TransportError) -> tuple[Any, list[HttpRequest], list[float]]:
     """The result of a conversation in which these come back, what was sent, and how long it waited in between."""
     left, requests, waits = list(outcomes), [], []
-    outcome: Outcome = None
+    outcome: Response | TransportError | None = None
     while True:
         try:
             step = exchange.send(outcome)
@@ -60,8 +52,8 @@ def play(exchange: Exchange[Any], *outcomes: Outcome) -> tuple[Any, list[HttpReq
         except BelatedError as error:
             assert not left, f"{len(left)} outcomes were not asked for"
             return error, requests, waits
-        if isinstance(step, Wait):
-            waits.append(step.seconds)
+        if isinstance(step, float):
+            waits.append(step)
             outcome = None
         else:
             requests.append(step)
@@ -69,12 +61,12 @@ def play(exchange: Exchange[Any], *outcomes: Outcome) -> tuple[Any, list[HttpReq
 
 
 def operations(retries: int = 4, wait: float = 0.1) -> Operations:
-    return Operations(RetryPolicy(retries, wait), "colours")
+    return Operations(retries, wait, "colours")
 
 
 def test_lost_request_is_resent_byte_for_byte() -> None:
     found, requests, waits = play(
-        operations().choose(None, None, None), *[TransportFailure("cut")] * 3, response(200, DECISION)
+        operations().choose(None, None, None), *[TransportError("cut")] * 3, response(200, DECISION)
     )
     assert found == ("x", "red")
     assert len(requests) == 4
@@ -90,11 +82,11 @@ def test_each_call_has_its_own_id() -> None:
 
 
 def test_backoff_grows_with_jitter_up_to_a_limit() -> None:
-    _, _, waits = play(operations(10).choose(None, None, None), *[TransportFailure("cut")] * 11)
+    _, _, waits = play(operations(10).choose(None, None, None), *[TransportError("cut")] * 11)
     for attempt, waited in enumerate(waits):
         longest = min(0.1 * 2**attempt, LONGEST_BACKOFF)
         assert 0.5 * longest <= waited <= longest
-    firsts = {play(operations().cancel("x"), TransportFailure("cut"), response(200, DECISION))[2][0] for _ in range(20)}
+    firsts = {play(operations().cancel("x"), TransportError("cut"), response(200, DECISION))[2][0] for _ in range(20)}
     assert len(firsts) == 20
 
 
@@ -124,20 +116,20 @@ def test_gives_up_when_retry_after_is_too_long() -> None:
 
 
 def test_service_unavailable_has_the_id() -> None:
-    error, requests, _ = play(operations(2).choose(None, None, None), *[TransportFailure("ReadTimeout")] * 3)
+    error, requests, _ = play(operations(2).choose(None, None, None), *[ReadTimeout("")] * 3)
     assert isinstance(error, ServiceUnavailable)
     assert isinstance(error, ConnectionError)
     assert error.id == json.loads(requests[0].body or b"")["id"]
     assert "3 attempts: ReadTimeout." in str(error)
     assert f"counts once, with id={error.id!r}." in str(error)
-    error, requests, _ = play(operations(0).observe("x", 1.0, None), TransportFailure("cut"))
+    error, requests, _ = play(operations(0).observe("x", 1.0, None), TransportError("cut"))
     assert isinstance(error, ServiceUnavailable)
     assert (error.id, len(requests)) == (None, 1)
 
 
 def test_batches_share_the_id_of_the_call() -> None:
     first = response(201, {"decisions": [{"id": str(n), "arm": "red"} for n in range(1000)]})
-    error, requests, _ = play(operations(0).choose_many(1500, "mine", None, None), first, TransportFailure("cut"))
+    error, requests, _ = play(operations(0).choose_many(1500, "mine", None, None), first, TransportError("cut"))
     assert isinstance(error, ServiceUnavailable)
     assert error.id == "mine"
     assert [json.loads(each.body or b"") for each in requests] == [
@@ -165,12 +157,12 @@ def test_one_request_has_no_total() -> None:
         (response(404, {"detail": "nginx"}), ApiError),
     ],
 )
-def test_refusals_are_not_retried(refusal: HttpResponse, kind: type[BelatedError]) -> None:
+def test_refusals_are_not_retried(refusal: Response, kind: type[BelatedError]) -> None:
     error, requests, _ = play(operations().observe("x", 1.0, None), refusal)
     assert type(error) is kind
     assert len(requests) == 1
     if isinstance(error, ApiError):
-        assert error.status == refusal.status
+        assert error.status == refusal.status_code
         assert error.kind in ("decision-cancelled", "unforeseen", "not-belated")
 
 
@@ -182,11 +174,11 @@ def test_garbage_with_a_good_status_is_retried(body: bytes) -> None:
 
 
 def test_busy_items_resend_the_batch() -> None:
-    def results(*statuses: int) -> HttpResponse:
+    def results(*statuses: int) -> Response:
         return response(200, {"results": [{"id": id, "status": s} for id, s in zip("abc", statuses, strict=True)]})
 
     exchange = operations().observe_many({"a": 1.0, "b": 0.0, "c": 0.5})
-    found, requests, _ = play(exchange, results(201, 503, 200), TransportFailure("cut"), results(200, 201, 200))
+    found, requests, _ = play(exchange, results(201, 503, 200), TransportError("cut"), results(200, 201, 200))
     assert found == 2
     assert len(requests) == 3
 

@@ -18,7 +18,7 @@ from belated.service.api import ROUTES, openapi
 from belated.service.api.messages import EventLine
 from belated.service.api.routing import ANY_REQUEST, KEYED
 from belated.service.dashboard.counters import Page
-from belated.service.problem_types import PROBLEM_TYPES
+from belated.service.problem_types import ProblemType
 
 SCRIPTS = ROOT / "docs" / "scripts"
 
@@ -42,11 +42,11 @@ def page() -> str:
 
 
 def raised() -> Iterator[str]:
-    """The name of every problem type that the service's code raises: ``problem_types.NAME.error(...)``."""
+    """The name of every problem type that the service's code raises: ``ProblemType.NAME.error(...)``."""
     for path in sorted((ROOT / "src/belated/service").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
-                called = ast.unparse(node.func).removeprefix("problem_types.")
+                called = ast.unparse(node.func).removeprefix("ProblemType.")
                 if called.endswith(".error") and called.removesuffix(".error").isupper():
                     yield called.removesuffix(".error").lower().replace("_", "-")
                 if called == "ApiError":
@@ -54,12 +54,12 @@ def raised() -> Iterator[str]:
 
 
 def test_every_problem_type_is_raised_somewhere() -> None:
-    assert set(PROBLEM_TYPES) == set(raised())
+    assert {each.kind for each in ProblemType} == set(raised())
 
 
 def test_every_problem_type_is_one_of_a_route_or_of_none() -> None:
-    used = {each.name for each in (*ANY_REQUEST, *KEYED, *(each for route in ROUTES for each in route.problem_types))}
-    assert set(PROBLEM_TYPES) - used == {"not-found", "method-not-allowed"}
+    used = {each.kind for each in (*ANY_REQUEST, *KEYED, *(each for route in ROUTES for each in route.problem_types))}
+    assert {each.kind for each in ProblemType} - used == {"not-found", "method-not-allowed"}
 
 
 TYPES = {
@@ -104,7 +104,7 @@ TYPES = {
 
 
 def test_problem_types_and_their_statuses_are_those_of_the_first_release() -> None:
-    assert {(each.status, each.name) for each in PROBLEM_TYPES.values()} == {
+    assert {(each.status, each.kind) for each in ProblemType} == {
         (status, name) for status, names in TYPES.items() for name in names
     }
 
@@ -115,7 +115,7 @@ def test_the_document_has_the_statuses_of_each_route() -> None:
         refused = {each.status for each in route.all_problem_types()}
         assert {int(status) for status in responses} == refused | set(route.responses), route.path
         for each in route.all_problem_types():
-            assert f"{each.name}: {each.when}" in responses[str(each.status)]["description"]
+            assert f"{each.kind}: {each.when}" in responses[str(each.status)]["description"]
 
 
 # ---- fields ----
@@ -154,8 +154,8 @@ def test_every_route_is_on_the_page_with_an_example() -> None:
         assert "| status | when | response |" in section, name
     for key in ("`silence.after`", "`feedback[].reward`", "`cursor`", "`limit`", "`policy`"):
         assert key in text
-    for kind in PROBLEM_TYPES:
-        assert f'id="problem-{kind}"' in text
+    for each in ProblemType:
+        assert f'id="problem-{each.kind}"' in text
     linked = set(re.findall(r"\]\(#([\w-]+)\)", text))
     there = set(re.findall(r"\{ #([\w-]+)", text)) | set(re.findall(r'id="([\w-]+)"', text)) | {"policies"}
     assert linked <= there

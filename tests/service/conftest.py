@@ -33,7 +33,7 @@ def watched_routes() -> Iterator[None]:
             return await dispatch(self, routes, request)
         except ApiError as error:
             route = routes["GET" if request.method == "HEAD" else request.method]
-            if error.kind not in {each.name for each in route.all_problem_types()}:
+            if error.kind not in {each.kind for each in route.all_problem_types()}:
                 UNDECLARED.append(f"{route.method} {route.path}: {error.kind}")
             raise
 

@@ -106,11 +106,12 @@ def import_command(
     file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="An export.", show_default=False)], db: Db = None
 ) -> None:
     """Import the events of an export that are not there yet."""
-    with _journal(db) as journal:
-        from belated.service.core.export import import_parquet
+    with _service_errors():
+        from belated.service.core.export import import_parquet  # first: if it is missing, no database is created
 
-        known = {stored.name for stored in journal.experiments()}
-        name, new = import_parquet(journal, file)
+        with _journal(db) as journal:
+            known = {stored.name for stored in journal.experiments()}
+            name, new = import_parquet(journal, file)
         if new:
             note(f"{name}: {plural(new, 'event')} imported.")
         elif name not in known:

@@ -4,6 +4,7 @@ policy and experiment."""
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -18,16 +19,14 @@ from belated.client.messages import (
     history_payloads,
     ignore,
     new_id,
-    observed_at_payload,
     parse_decision,
-    parse_decisions,
     parse_feedback_results,
-    parse_status,
     policy_payload,
+    read_fields,
     url_path,
 )
-from belated.client.protocol import Exchange, Retry, RetryPolicy, json_request, request
-from belated.errors import BelatedError, InvalidParameter, MissingComponent
+from belated.client.protocol import Exchange, Retry, json_request, result_of
+from belated.errors import BelatedError, InvalidParameter, MissingComponent, ServiceUnavailable
 from belated.live.types import Decision, check_reward, check_same_reward, feedback_pairs
 from belated.validation import Domain, check_integer, check_number
 
@@ -39,26 +38,49 @@ T = TypeVar("T")
 
 BATCH = 1_000
 """Decisions or feedback in one request."""
-
+LONGEST_WAIT = 60.0
+"""Seconds; if a server asks for more with Retry-After, the client gives up."""
+LONGEST_BACKOFF = 5.0
 LONGEST_SUFFIX = 16
 """Characters that are added to the id of a call that takes several requests."""
 MAX_IDLE_CONNECTIONS = 100
 IDLE_SECONDS = 4.0
 """How long an idle connection is kept: less than servers do, so that they seldom close one first."""
 _SECONDS = Domain(0, open_low=True)
+_random = random.SystemRandom()  # leaves the caller's seeds alone
 
 
 class Operations:
-    """The operations of a client. ``experiment`` is None until it is known which one is meant."""
+    """The operations of a client. A request without a response is sent again, ``retries`` times, after ``wait`` seconds
+    and then twice as long each time. ``experiment`` is None until it is known which one is meant."""
 
-    def __init__(self, retry_policy: RetryPolicy, experiment: str | None) -> None:
-        self.retry_policy = retry_policy
+    def __init__(self, retries: int, wait: float, experiment: str | None) -> None:
+        self.retries = retries
+        self.wait = wait
         self.experiment = experiment
 
     def _request(
-        self, method: str, path: str, body: Any, parse: Callable[[Data], T | Retry], id: str | None = None
+        self, method: str, path: str, body: Any, parse: Callable[[Data], T], id: str | None = None
     ) -> Exchange[T]:
-        return request(json_request(method, path, body), self.retry_policy, parse, id)
+        """Send a request, again if necessary, and return what ``parse`` makes of the response's data."""
+        request = json_request(method, path, body)
+        for attempt in range(1, self.retries + 2):
+            outcome = yield request
+            assert outcome is not None
+            try:
+                return result_of(outcome, parse)
+            except Retry as retry:
+                reason, least = str(retry), retry.seconds
+            if attempt > self.retries or least > LONGEST_WAIT:
+                break
+            backoff = min(self.wait * 2.0 ** (attempt - 1), LONGEST_BACKOFF) * _random.uniform(0.5, 1.0)
+            yield max(backoff, least)
+        hint = f"; it asks to wait {least:.0f} seconds" if least > LONGEST_WAIT else ""
+        raise ServiceUnavailable(
+            f"the service did not respond to {method} {path} in {attempt} attempts: {reason}{hint}. It may or may not "
+            f"have been done; the same call again counts once{f', with id={id!r}' if id is not None else ''}.",
+            id,
+        )
 
     def _experiment_name(self) -> Exchange[str]:
         """The name of the experiment; if none was given, that of the server's only one."""
@@ -119,7 +141,9 @@ class Operations:
         for first in range(0, count, BATCH):
             body = {"unit": unit, "metadata": metadata, "count": min(BATCH, count - first), "of": total}
             request_id = f"{id}.{first}" if first else id
-            decisions += yield from self._decide(request_id, body, parse_decisions, id)
+            decisions += yield from self._decide(
+                request_id, body, lambda data: [parse_decision(item) for item in data["decisions"]], id
+            )
         return decisions
 
     def _decide(self, request_id: str, body: Data, parse: Callable[[Data], T], id: str) -> Exchange[T]:
@@ -130,7 +154,8 @@ class Operations:
 
     def decision(self, id: str | int) -> Exchange[DecisionStatus]:
         """Look up a decision."""
-        return (yield from self._request("GET", (yield from self._decision_path(id)), None, parse_status))
+        path = yield from self._decision_path(id)
+        return (yield from self._request("GET", path, None, lambda data: read_fields(DecisionStatus, data)))
 
     def cancel(self, id: str | int) -> Exchange[None]:
         """Cancel a decision."""
@@ -138,7 +163,11 @@ class Operations:
 
     def observe(self, id: str | int, reward: float, observed_at: datetime | None) -> Exchange[None]:
         """Report the reward of a decision."""
-        body = {"reward": check_reward(id, reward), **observed_at_payload(observed_at)}
+        body: Data = {"reward": check_reward(id, reward)}
+        if observed_at is not None:
+            if not isinstance(observed_at, datetime) or observed_at.tzinfo is None:
+                raise InvalidParameter(f"observed_at is {observed_at!r}; give a datetime with a time zone.")
+            body["observed_at"] = observed_at.isoformat()
         yield from self._request("POST", f"{yield from self._decision_path(id)}/feedback", body, ignore)
 
     def observe_many(self, feedback: Mapping[Any, float] | Iterable[tuple[Any, float]]) -> Exchange[int]:
@@ -175,8 +204,9 @@ class BaseClient:
         self.url = _check_url(url)
         if experiment is not None and (not isinstance(experiment, str) or not experiment):
             raise InvalidParameter(f"experiment is {experiment!r}; give its name, or None if the server has just one.")
-        retry_policy = RetryPolicy(check_integer("retries", retries, 0), check_number("wait", wait, _SECONDS))
-        self._operations = Operations(retry_policy, experiment)
+        self._operations = Operations(
+            check_integer("retries", retries, 0), check_number("wait", wait, _SECONDS), experiment
+        )
         try:
             import httpx2
         except ImportError as error:
@@ -194,7 +224,7 @@ class BaseClient:
     def experiment(self, name: str) -> Self:
         """Return the same client for another experiment. They share connections: closing one closes all."""
         client = copy.copy(self)
-        client._operations = Operations(self._operations.retry_policy, name)
+        client._operations = Operations(self._operations.retries, self._operations.wait, name)
         return client
 
     def __repr__(self) -> str:

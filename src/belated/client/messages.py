@@ -10,8 +10,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from belated.client.protocol import RETRY_STATUSES, Retry, error_of
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from belated.live.bandit import Bandit
 
 Data = dict[str, Any]
+T = TypeVar("T")
 
 MAX_ID_LENGTH = 128
 """Characters of an id."""
@@ -74,15 +74,6 @@ def url_path(text: str) -> str:
     '50%20%25%20off%3F'
     """
     return quote(text, safe="")
-
-
-def observed_at_payload(observed_at: datetime | None) -> Data:
-    """The time of a feedback, if one is given."""
-    if observed_at is None:
-        return {}
-    if not isinstance(observed_at, datetime) or observed_at.tzinfo is None:
-        raise InvalidParameter(f"observed_at is {observed_at!r}; give a datetime with a time zone.")
-    return {"observed_at": observed_at.isoformat()}
 
 
 def policy_payload(policy: Any) -> Data:
@@ -155,24 +146,15 @@ class DecisionStatus:
     metadata: dict[str, Any] | None
 
 
-def parse_arms(state: Data) -> tuple[str, ...]:
-    """The names of the arms."""
-    return tuple(arm["arm"] for arm in state["arms"])
+def read_fields(cls: type[T], data: Data) -> T:
+    """A dataclass from a response. A newer server may send more; an older one may omit fields with a default."""
+    names = [field.name for field in fields(cls) if field.name in data or field.default is MISSING]  # type: ignore[arg-type]
+    return cls(**{name: data[name] for name in names})
 
 
 def parse_summary(state: Data) -> list[ArmSummary]:
     """The statistics of each arm."""
-    return [ArmSummary(**_fields(ArmSummary, arm)) for arm in state["arms"]]
-
-
-def parse_status(data: Data) -> DecisionStatus:
-    """A decision and what became of it."""
-    return DecisionStatus(**_fields(DecisionStatus, data))
-
-
-def _fields(cls: type, data: Data) -> Data:
-    """The values of a dataclass's fields. A newer server may send more; an older one may omit fields with a default."""
-    return {field.name: data[field.name] for field in fields(cls) if field.name in data or field.default is MISSING}
+    return [read_fields(ArmSummary, arm) for arm in state["arms"]]
 
 
 def parse_decision(data: Data) -> Decision[str]:
@@ -180,16 +162,11 @@ def parse_decision(data: Data) -> Decision[str]:
     return Decision(str(data["id"]), str(data["arm"]))
 
 
-def parse_decisions(data: Data) -> list[Decision[str]]:
-    """Several decisions."""
-    return [parse_decision(item) for item in data["decisions"]]
-
-
 def ignore(data: Data) -> None:
     """Only success matters."""
 
 
-def parse_feedback_results(data: Data, new: set[str]) -> list[BelatedError] | Retry:
+def parse_feedback_results(data: Data, new: set[str]) -> list[BelatedError]:
     """The errors of the feedback that was refused; ids of new feedback are added to ``new``. If the server is busy for
     one item, the whole batch is sent again."""
     errors, retry = [], None
@@ -200,4 +177,6 @@ def parse_feedback_results(data: Data, new: set[str]) -> list[BelatedError] | Re
             retry = Retry(f"status {item['status']} for {item['id']!r}")
         elif item["status"] != 200:
             errors.append(error_of(item["status"], item.get("type"), item.get("detail")))
-    return retry if retry is not None else errors
+    if retry is not None:
+        raise retry
+    return errors

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from belated.client.base import BaseClient
-from belated.client.messages import DecisionStatus, parse_arms, parse_summary
-from belated.client.protocol import Action, Exchange, Outcome, Wait, from_httpx, to_httpx, transport_failure
+from belated.client.messages import DecisionStatus, parse_summary
+from belated.client.protocol import Exchange
 from belated.live.types import ArmSummary, Decision
 
 if TYPE_CHECKING:
@@ -45,23 +45,22 @@ class Client(BaseClient):
         self._http = httpx2.Client(**self._options)
 
     def _run(self, exchange: Exchange[T]) -> T:
-        outcome: Outcome = None
+        outcome: Any = None
         while True:
             try:
                 action = exchange.send(outcome)
             except StopIteration as end:
                 result: T = end.value
                 return result
-            outcome = self._perform(action)
-
-    def _perform(self, action: Action) -> Outcome:
-        if isinstance(action, Wait):
-            time.sleep(action.seconds)
-            return None
-        try:
-            return from_httpx(self._http.request(**to_httpx(action)))
-        except self._transport_error as error:
-            return transport_failure(error)
+            outcome = None
+            if isinstance(action, float):
+                time.sleep(action)
+                continue
+            headers = None if action.body is None else {"Content-Type": "application/json"}
+            try:
+                outcome = self._http.request(action.method, action.path, content=action.body, headers=headers)
+            except self._transport_error as error:
+                outcome = error
 
     def close(self) -> None:
         """Close the connections, also those of clients made from this one."""
@@ -157,7 +156,7 @@ class Client(BaseClient):
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of the arms."""
-        return self._run(self._operations.state(parse_arms))
+        return self._run(self._operations.state(lambda state: tuple(arm["arm"] for arm in state["arms"])))
 
     @property
     def decisions(self) -> int:

@@ -16,7 +16,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from belated.errors import ApiError, StorageError
-from belated.service import problem_types
 from belated.service.api import ROUTES, openapi
 from belated.service.api.codec import PROBLEM_MEDIA, encode, error_response
 from belated.service.api.messages import ProblemAnswer
@@ -25,6 +24,7 @@ from belated.service.core import operations
 from belated.service.core.service import Service
 from belated.service.core.transaction import Operation
 from belated.service.dashboard.pages import dashboard_routes
+from belated.service.problem_types import ProblemType
 
 IMPUTE_SECONDS = 1.0
 """How often silence is turned into feedback."""
@@ -75,7 +75,7 @@ async def _on_http_error(request: Request, error: HTTPException) -> Response:
         return method_not_allowed(request, headers.get("Allow", "none"))
     if error.status_code == HTTPStatus.NOT_FOUND:
         detail = f"there is nothing at {request.url.path}; /openapi.json lists all routes."
-        return error_response(problem_types.NOT_FOUND.error(detail), headers)
+        return error_response(ProblemType.NOT_FOUND.error(detail), headers)
     other = ProblemAnswer("about:blank", HTTPStatus(error.status_code).phrase, error.status_code, error.detail)
     return Response(encode(other), error.status_code, headers, PROBLEM_MEDIA)
 

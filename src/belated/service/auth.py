@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from belated.errors import InvalidParameter
-from belated.service import problem_types, timestamps
+from belated.service import timestamps
+from belated.service.problem_types import ProblemType
 from belated.service.storage.journal import Journal
 
 ROLES = ("reader", "writer", "admin")
@@ -87,7 +88,7 @@ class Keyring:
         if roles is None:
             return
         if key is None:
-            raise problem_types.NO_KEY.error(
+            raise ProblemType.NO_KEY.error(
                 "send a key: Authorization: Bearer KEY. Create one with belated keys create."
             )
         key_hash = hash_key(key)
@@ -96,11 +97,11 @@ class Keyring:
             if hmac.compare_digest(other, key_hash):
                 granted = role
         if granted is None:
-            raise problem_types.UNKNOWN_KEY.error(
+            raise ProblemType.UNKNOWN_KEY.error(
                 "this key is unknown or was revoked; create one with belated keys create."
             )
         if ROLES.index(granted) < ROLES.index(needed):
-            raise problem_types.NOT_ALLOWED.error(f"this needs the role {needed}, and the key has the role {granted}.")
+            raise ProblemType.NOT_ALLOWED.error(f"this needs the role {needed}, and the key has the role {granted}.")
 
 
 def bearer_key(request: Request) -> str | None:
@@ -178,7 +179,7 @@ def _is_https(request: Request) -> bool:
 def _check_origin(request: Request) -> None:
     origin, host = request.headers.get("origin"), request.headers.get("host")
     if origin is not None and origin.partition("://")[2] != host:
-        raise problem_types.OTHER_ORIGIN.error(
+        raise ProblemType.OTHER_ORIGIN.error(
             f"this form was sent from a page of {origin}, but the host of the request was {host}. Open /login on this "
             "server; a reverse proxy must pass the Host header through unchanged."
         )

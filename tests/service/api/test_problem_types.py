@@ -147,6 +147,6 @@ def test_every_declared_problem_type_can_be_met_and_no_other(server: LocalServer
     assert not wrong, "\n".join(map(str, wrong))
     anywhere = {each.name for each in (*ANY_REQUEST, *KEYED)} - {"too-large"}
     for route in ROUTES:
-        declared = {each.name for each in route.problem_types}
+        declared = {each.kind for each in route.problem_types}
         assert met[f"{route.method} {route.path}"] == declared, f"{route.method} {route.path}"
         assert not declared & anywhere

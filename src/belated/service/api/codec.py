@@ -13,10 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from belated.errors import ApiError
-from belated.service import problem_types, timestamps
+from belated.service import timestamps
 from belated.service.api.messages import MAX_BODY, ProblemAnswer
 from belated.service.core.service import Service
 from belated.service.core.spec import ID, NAME
+from belated.service.problem_types import PREFIX, ProblemType, public_error, unknown_decision, unknown_experiment
 
 T = TypeVar("T")
 _NAME, _ID = re.compile(NAME), re.compile(ID)
@@ -43,16 +44,16 @@ async def parse_body(request: Request, message: type[T], empty: T | None = None)
     media = request.headers.get("content-type", "")
     if media != "application/json" and media.partition(";")[0].strip().lower() != "application/json":
         given = f"is {media!r}" if media else "is missing"
-        raise problem_types.NOT_JSON.error(f"the content type {given}; send Content-Type: application/json.")
+        raise ProblemType.NOT_JSON.error(f"the content type {given}; send Content-Type: application/json.")
     try:
         decoded = decode_message(body, message)
         if body.count(b":") > 1:
             json.loads(body, object_pairs_hook=_reject_duplicates, parse_int=str, parse_float=str)
         return decoded
     except msgspec.ValidationError as error:
-        raise problem_types.INVALID_BODY.error(f"{error}; {SEE_OPENAPI}") from None
+        raise ProblemType.INVALID_BODY.error(f"{error}; {SEE_OPENAPI}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise problem_types.MALFORMED_JSON.error(f"the body is not valid JSON: {error}.") from None
+        raise ProblemType.MALFORMED_JSON.error(f"the body is not valid JSON: {error}.") from None
 
 
 def decode_message(body: bytes | msgspec.Raw, message: type[T]) -> T:
@@ -89,7 +90,7 @@ def _reject_duplicates(pairs: list[tuple[str, Any]]) -> None:
     keys = [key for key, _ in pairs]
     if len(set(keys)) < len(keys):
         twice = next(key for index, key in enumerate(keys) if key in keys[:index])
-        raise problem_types.MALFORMED_JSON.error(f"the body has the key {twice!r} twice in one object; give it once.")
+        raise ProblemType.MALFORMED_JSON.error(f"the body has the key {twice!r} twice in one object; give it once.")
 
 
 def check_metadata(metadata: dict[str, Any], count: int) -> None:
@@ -98,12 +99,12 @@ def check_metadata(metadata: dict[str, Any], count: int) -> None:
     while nested := [item for each in nested for item in _containers(each)]:
         depth += 1
         if depth > MAX_DEPTH:
-            raise problem_types.INVALID_BODY.error(
+            raise ProblemType.INVALID_BODY.error(
                 f"metadata is nested more than {MAX_DEPTH} levels deep; serialize it to a string instead."
             )
     size = len(msgspec.json.encode(metadata))
     if size > MAX_METADATA or size * count > MAX_BODY:
-        raise problem_types.INVALID_BODY.error(
+        raise ProblemType.INVALID_BODY.error(
             f"metadata has {size:,} bytes, for each of {count:,} decisions; give at most {MAX_METADATA:,}, and "
             f"{MAX_BODY:,} for all decisions of a request."
         )
@@ -118,7 +119,7 @@ def experiment_name(request: Request) -> str:
     """The experiment name in the path; unknown if it is not a valid name."""
     name: str = request.path_params["name"]
     if not _NAME.fullmatch(name):
-        raise problem_types.unknown_experiment(name)
+        raise unknown_experiment(name)
     return name
 
 
@@ -126,13 +127,13 @@ def decision_id(request: Request) -> str:
     """The decision id in the path; unknown if it is not a valid id."""
     id: str = request.path_params["id"]
     if not _ID.fullmatch(id):
-        raise problem_types.unknown_decision(id)
+        raise unknown_decision(id)
     return id
 
 
 def too_large() -> ApiError:
     """The error for a body that is too large."""
-    return problem_types.TOO_LARGE.error(f"a body has at most {MAX_BODY:,} bytes; split the request.")
+    return ProblemType.TOO_LARGE.error(f"a body has at most {MAX_BODY:,} bytes; split the request.")
 
 
 def parse_time(text: str | None, field: str = "observed_at") -> int | None:
@@ -141,9 +142,9 @@ def parse_time(text: str | None, field: str = "observed_at") -> int | None:
         return None
     time = timestamps.parse(text)
     if time is None:
-        raise problem_types.INVALID_TIME.error(f"{field} is {text!r}; give RFC 3339, such as 2026-01-31T12:00:00Z.")
+        raise ProblemType.INVALID_TIME.error(f"{field} is {text!r}; give RFC 3339, such as 2026-01-31T12:00:00Z.")
     if time > (now := timestamps.now()) + MAX_AHEAD:
-        raise problem_types.INVALID_TIME.error(
+        raise ProblemType.INVALID_TIME.error(
             f"{field} is {text!r}, more than {MAX_AHEAD // 60_000_000} minutes ahead of this server's clock "
             f"({timestamps.isoformat(now)}); set the clock right, or leave it out."
         )
@@ -172,13 +173,13 @@ def json_response(message: Any, *, created: bool = False) -> Response:
 
 def problem_answer(error: ApiError) -> ProblemAnswer:
     """An error as it goes over the wire."""
-    type = f"{problem_types.PREFIX}{error.kind}"
+    type = f"{PREFIX}{error.kind}"
     return ProblemAnswer(type, HTTPStatus(error.status).phrase, error.status, str(error))
 
 
 def error_response(error: Exception, headers: dict[str, str] | None = None) -> Response:
     """The response to a request that was refused or failed."""
-    public = problem_types.public_error(error)
+    public = public_error(error)
     all_headers = dict(headers or {})
     if public.status == HTTPStatus.SERVICE_UNAVAILABLE:
         all_headers["Retry-After"] = "1"

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from belated.errors import ApiError
-from belated.service import problem_types
 from belated.service.api import codec, messages
 from belated.service.api.codec import json_response, service_of
 from belated.service.api.routing import DECISION, EXPERIMENT, RouteGroup
@@ -17,6 +16,7 @@ from belated.service.core import operations
 from belated.service.core.experiment import DecisionState, Experiment
 from belated.service.core.service import Service
 from belated.service.core.transaction import Operation, Transaction
+from belated.service.problem_types import ProblemType
 from belated.service.timestamps import isoformat
 
 routes = RouteGroup("Decisions and feedback")
@@ -35,7 +35,7 @@ Item = tuple[str | None, Operation | ApiError]
     answer=(messages.DecisionAnswer, messages.DecisionsAnswer),
     created="Decided now.",
     done="A repeated id: the original decision. Nothing counts twice.",
-    refusals=(*EXPERIMENT, problem_types.ID_IN_USE, problem_types.EXPERIMENT_STOPPED),
+    refusals=(*EXPERIMENT, ProblemType.ID_IN_USE, ProblemType.EXPERIMENT_STOPPED),
 )
 async def decide(request: Request) -> Response:
     """Make a decision, or several with count; the same id always gets the same arm."""
@@ -69,9 +69,9 @@ async def decide(request: Request) -> Response:
     done="The same reward again: nothing changed.",
     refusals=(
         *DECISION,
-        problem_types.INVALID_TIME,
-        problem_types.CONFLICTING_FEEDBACK,
-        problem_types.DECISION_CANCELLED,
+        ProblemType.INVALID_TIME,
+        ProblemType.CONFLICTING_FEEDBACK,
+        ProblemType.DECISION_CANCELLED,
     ),
 )
 async def feedback(request: Request) -> Response:
@@ -118,7 +118,7 @@ async def feedbacks(request: Request) -> Response:
     asked = await codec.parse_body(request, messages.FeedbacksRequest)
     for index, raw in enumerate(asked.feedback):
         if bytes(raw)[:1] != b"{":
-            raise problem_types.INVALID_BODY.error(f"Expected `object` - at `$.feedback[{index}]`; {codec.SEE_OPENAPI}")
+            raise ProblemType.INVALID_BODY.error(f"Expected `object` - at `$.feedback[{index}]`; {codec.SEE_OPENAPI}")
     items = [_parse_item(raw, index) for index, raw in enumerate(asked.feedback)]
     service = service_of(request)
     results = []
@@ -144,7 +144,7 @@ def _parse_item(raw: msgspec.Raw, index: int) -> Item:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         detail = f"{what} - at `$.feedback[{index}]{where or '`'}; {codec.SEE_OPENAPI}"
-        return (_item_id(raw), problem_types.INVALID_BODY.error(detail))
+        return (_item_id(raw), ProblemType.INVALID_BODY.error(detail))
     try:
         observed_at = codec.parse_time(item.observed_at, f"feedback[{index}].observed_at")
     except ApiError as error:
@@ -182,7 +182,7 @@ def _batch(items: list[Item]) -> Operation:
     answer=messages.DecisionStatusAnswer,
     created="Cancelled now.",
     done="It was already cancelled.",
-    refusals=(*DECISION, problem_types.DECISION_OBSERVED, problem_types.CANNOT_TAKE_BACK),
+    refusals=(*DECISION, ProblemType.DECISION_OBSERVED, ProblemType.CANNOT_TAKE_BACK),
 )
 async def cancel(request: Request) -> Response:
     """Cancel a decision that was never shown: it is removed from the statistics."""

@@ -6,7 +6,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from belated.service import problem_types
 from belated.service.api import messages
 from belated.service.api.codec import experiment_name, json_response, parse_body, service_of, unsigned
 from belated.service.api.routing import EXPERIMENT, RouteGroup
@@ -15,15 +14,16 @@ from belated.service.core.experiment import Experiment
 from belated.service.core.import_bandit import HistoryPart, PastEvent, import_history
 from belated.service.core.spec import Silence, check_name, checked_spec
 from belated.service.core.transaction import Operation, Transaction
+from belated.service.problem_types import ProblemType
 from belated.service.timestamps import isoformat
 
 routes = RouteGroup("Experiments")
 
 SPEC = (
-    problem_types.INVALID_EXPERIMENT,
-    problem_types.UNKNOWN_POLICY,
-    problem_types.UNKNOWN_PARAMETER,
-    problem_types.INVALID_POLICY,
+    ProblemType.INVALID_EXPERIMENT,
+    ProblemType.UNKNOWN_POLICY,
+    ProblemType.UNKNOWN_PARAMETER,
+    ProblemType.INVALID_POLICY,
 )
 
 
@@ -36,9 +36,9 @@ SPEC = (
     done="The same experiment already existed.",
     refusals=(
         *SPEC,
-        problem_types.INVALID_SILENCE,
-        problem_types.EXPERIMENT_EXISTS,
-        problem_types.EXPERIMENT_DAMAGED,
+        ProblemType.INVALID_SILENCE,
+        ProblemType.EXPERIMENT_EXISTS,
+        ProblemType.EXPERIMENT_DAMAGED,
     ),
 )
 async def create(request: Request) -> Response:
@@ -71,7 +71,7 @@ async def experiment(request: Request) -> Response:
     answer=messages.ExperimentAnswer,
     created="It was added.",
     done="It had already been added.",
-    refusals=(*EXPERIMENT, problem_types.INVALID_ARMS, problem_types.ARM_EXISTS, problem_types.POLICY_IS_CLOSED),
+    refusals=(*EXPERIMENT, ProblemType.INVALID_ARMS, ProblemType.ARM_EXISTS, ProblemType.POLICY_IS_CLOSED),
 )
 async def add_arm(request: Request) -> Response:
     """Add an arm, if the policy allows it."""
@@ -111,14 +111,14 @@ async def resume(request: Request) -> Response:
     created="Part of it was new.",
     done="All of it was already known.",
     refusals=(
-        problem_types.INVALID_NAME,
+        ProblemType.INVALID_NAME,
         *SPEC,
-        problem_types.EXPERIMENT_EXISTS,
-        problem_types.EXPERIMENT_STOPPED,
-        problem_types.ID_IN_USE,
-        problem_types.HISTORY_DIFFERS,
-        problem_types.HISTORY_OUT_OF_ORDER,
-        problem_types.EXPERIMENT_DAMAGED,
+        ProblemType.EXPERIMENT_EXISTS,
+        ProblemType.EXPERIMENT_STOPPED,
+        ProblemType.ID_IN_USE,
+        ProblemType.HISTORY_DIFFERS,
+        ProblemType.HISTORY_OUT_OF_ORDER,
+        ProblemType.EXPERIMENT_DAMAGED,
     ),
 )
 async def history(request: Request) -> Response:
@@ -135,7 +135,7 @@ def _history_part(asked: messages.HistoryRequest) -> HistoryPart:
     decided, last = 0, asked.first + len(asked.decisions)
     for before, number, reward in asked.answers:
         if not asked.first + decided <= before <= last:
-            raise problem_types.HISTORY_OUT_OF_ORDER.error(
+            raise ProblemType.HISTORY_OUT_OF_ORDER.error(
                 f"the feedback for decision {number} came after {before} decisions, which is before the previous "
                 f"feedback or outside the decisions {asked.first} to {last}; give what Bandit.to_dict wrote."
             )

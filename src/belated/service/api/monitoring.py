@@ -15,12 +15,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from belated.service import problem_types, timestamps
+from belated.service import timestamps
 from belated.service.api.codec import encode, experiment_name, json_response, service_of
 from belated.service.api.messages import CurveAnswer, DelaysAnswer, StateAnswer
 from belated.service.api.routing import EXPERIMENT, QueryParameter, RouteGroup
 from belated.service.core.export import event_line, write_parquet
 from belated.service.core.transaction import Operation, Transaction
+from belated.service.problem_types import ProblemType, unknown_experiment
 from belated.service.storage.journal import Journal
 from belated.service.timestamps import isoformat
 
@@ -46,7 +47,7 @@ server_routes = RouteGroup("The server")
     "reader",
     query=(CURSOR, LIMIT),
     answer=NDJSON,
-    refusals=(*EXPERIMENT, problem_types.CURSOR_AHEAD),
+    refusals=(*EXPERIMENT, ProblemType.CURSOR_AHEAD),
 )
 async def events(request: Request) -> Response:
     """Events after a cursor, one line of JSON each; the Belated-Cursor header has the next cursor."""
@@ -54,7 +55,7 @@ async def events(request: Request) -> Response:
     service = service_of(request)
     number, last, arms = await _overview(request)
     if after > last:
-        raise problem_types.CURSOR_AHEAD.error(
+        raise ProblemType.CURSOR_AHEAD.error(
             f"cursor is {after}, and the last event is {last}; give a cursor from a response."
         )
     cursor = min(after + limit, last)  # events are numbered without a gap
@@ -112,7 +113,7 @@ def delay_curves(journal: Journal, name: str, arms: list[str]) -> DelaysAnswer:
     pending."""
     stored = journal.experiment(name)
     if stored is None:
-        raise problem_types.unknown_experiment(name)
+        raise unknown_experiment(name)
     time = timestamps.now()
     waited: list[list[float]] = [[] for _ in arms]
     observed: list[list[bool]] = [[] for _ in arms]

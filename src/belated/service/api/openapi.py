@@ -94,7 +94,7 @@ def _operation(route: Route) -> dict[str, Any]:
         content = _content("application/json", *_answers(route))
         responses[str(status)] = {"description": when or HTTPStatus(status).phrase, "content": content}
     for status, types in groupby(route.all_problem_types(), lambda each: each.status):
-        description = " ".join(f"{each.name}: {each.when}" for each in types)
+        description = " ".join(f"{each.kind}: {each.when}" for each in types)
         content = _content(PROBLEM_MEDIA, messages.ProblemAnswer)
         responses[str(status)] = {"description": description, "content": content}
         if status in ERROR_HEADERS:

@@ -15,7 +15,6 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from belated.errors import ApiError, StorageError
-from belated.service import problem_types
 from belated.service.api.codec import error_response, too_large
 from belated.service.api.messages import MAX_BODY
 from belated.service.auth import bearer_key
@@ -28,21 +27,21 @@ log = structlog.get_logger()
 Handler = Callable[[Request], Awaitable[Response]]
 
 ANY_REQUEST = (
-    problem_types.TOO_LARGE,
-    problem_types.OTHER_HOST,
-    problem_types.OTHER_ORIGIN,
-    problem_types.UNFORESEEN,
-    problem_types.BUSY,
-    problem_types.STOPPED,
-    problem_types.STORAGE,
+    ProblemType.TOO_LARGE,
+    ProblemType.OTHER_HOST,
+    ProblemType.OTHER_ORIGIN,
+    ProblemType.UNFORESEEN,
+    ProblemType.BUSY,
+    ProblemType.STOPPED,
+    ProblemType.STORAGE,
 )
 """What any request may be refused with."""
-KEYED = (problem_types.NO_KEY, problem_types.UNKNOWN_KEY, problem_types.NOT_ALLOWED)
+KEYED = (ProblemType.NO_KEY, ProblemType.UNKNOWN_KEY, ProblemType.NOT_ALLOWED)
 """What a route with a role may be refused with as well."""
-BODY = (problem_types.MALFORMED_JSON, problem_types.TOO_LARGE, problem_types.NOT_JSON, problem_types.INVALID_BODY)
+BODY = (ProblemType.MALFORMED_JSON, ProblemType.TOO_LARGE, ProblemType.NOT_JSON, ProblemType.INVALID_BODY)
 """What a route with a body may be refused with as well."""
-EXPERIMENT = (problem_types.UNKNOWN_EXPERIMENT, problem_types.EXPERIMENT_DAMAGED)
-DECISION = (problem_types.UNKNOWN_DECISION, problem_types.EXPERIMENT_DAMAGED)
+EXPERIMENT = (ProblemType.UNKNOWN_EXPERIMENT, ProblemType.EXPERIMENT_DAMAGED)
+DECISION = (ProblemType.UNKNOWN_DECISION, ProblemType.EXPERIMENT_DAMAGED)
 
 
 class QueryParameter(NamedTuple):
@@ -61,7 +60,7 @@ class QueryParameter(NamedTuple):
             return self.default
         value = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
         if not self.minimum <= value <= self.maximum:
-            raise problem_types.INVALID_QUERY.error(
+            raise ProblemType.INVALID_QUERY.error(
                 f"{self.name} is {text!r}; give an integer from {self.minimum} to {self.maximum}."
             )
         return value
@@ -110,7 +109,7 @@ class Route:
     def problem_types(self) -> list[ProblemType]:
         """What it may refuse with besides :data:`ANY_REQUEST`, and :data:`KEYED` if it has a role; by status."""
         body = BODY if self.request is not None else ()
-        query = (problem_types.INVALID_QUERY,) if self.query is not None else ()
+        query = (ProblemType.INVALID_QUERY,) if self.query is not None else ()
         return sorted([*body, *self.refusals, *query], key=lambda each: each.status)
 
     def all_problem_types(self) -> list[ProblemType]:
@@ -127,7 +126,7 @@ class Route:
         for name in given:
             if name not in names or given.count(name) > 1:
                 allowed = f"give each of {', '.join(names)} at most once" if names else "this route takes none"
-                raise problem_types.INVALID_QUERY.error(f"the query has {name!r}; {allowed}.")
+                raise ProblemType.INVALID_QUERY.error(f"the query has {name!r}; {allowed}.")
 
 
 class RouteGroup(list[Route]):
@@ -231,9 +230,9 @@ class Router:
                 origin = value.decode("latin-1")
         if not self._any_host and self._service.keyring.roles() is None:
             if not is_loopback(host if host.endswith("]") else host.rsplit(":", 1)[0]):
-                raise problem_types.OTHER_HOST.error(f"this server answers only to localhost; the host was {host!r}.")
+                raise ProblemType.OTHER_HOST.error(f"this server answers only to localhost; the host was {host!r}.")
             if origin and not is_loopback(_host_of(origin) or origin):
-                raise problem_types.OTHER_ORIGIN.error(
+                raise ProblemType.OTHER_ORIGIN.error(
                     f"a page from {origin!r} may not use this server; create a key for it."
                 )
 
@@ -256,7 +255,7 @@ class _LimitedBody:
 def method_not_allowed(request: Request, allowed: str) -> Response:
     """The response to a method that a path does not have."""
     detail = f"{request.scope['method']} is not allowed on {request.url.path}; allowed: {allowed}."
-    return error_response(problem_types.METHOD_NOT_ALLOWED.error(detail), {"Allow": allowed})
+    return error_response(ProblemType.METHOD_NOT_ALLOWED.error(detail), {"Allow": allowed})
 
 
 def _host_of(origin: str) -> str | None:

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from belated.errors import ApiError, BelatedError, ConfigurationError, DuplicateError
-from belated.service import problem_types
 from belated.service.core.experiment import Experiment
 from belated.service.core.spec import check_name, checked_spec, read_spec
 from belated.service.core.verify import LifecycleChecker
+from belated.service.problem_types import unknown_experiment
 from belated.service.storage.events import COLUMNS, KINDS, Event, event_row
 from belated.service.storage.journal import Journal
 from belated.service.timestamps import EARLIEST, LATEST, isoformat
@@ -61,7 +61,7 @@ def write_parquet(journal: Journal, name: str) -> IO[bytes]:
     """A temporary file with the spec and all events of an experiment; closing it deletes it."""
     stored = journal.experiment(name)
     if stored is None:
-        raise problem_types.unknown_experiment(name)
+        raise unknown_experiment(name)
     metadata = {
         b"belated.format": FORMAT,
         b"belated.name": name.encode(),

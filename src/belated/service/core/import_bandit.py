@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from belated.errors import ApiError
 from belated.live.learner import Learner
-from belated.service import problem_types
 from belated.service.core.experiment import PENDING, DecisionState, Experiment
 from belated.service.core.operations import Created, create
 from belated.service.core.spec import Spec
 from belated.service.core.transaction import Operation, Transaction
+from belated.service.problem_types import ProblemType, experiment_stopped
 from belated.service.storage.events import MOVED, Kind
 
 PastEvent = int | tuple[int, float]
@@ -61,7 +61,7 @@ def import_history(name: str, spec: Spec, part: HistoryPart) -> Operation:
         done = _already_imported(tx, name, known, part)
         rest = part.events[done:]
         if rest and existing is not None and existing.stopped and not existing.moving:
-            raise problem_types.experiment_stopped(name)
+            raise experiment_stopped(name)
         position = learner.decisions + int(learner.counts().observed.sum())
         if rest and part.after + done != position:
             raise _differs(name, f"{position} events are known here, and {part.after + done} of this bandit")
@@ -101,7 +101,7 @@ def _imported_decision(tx: Transaction, name: str, experiment: Experiment | None
     """A decision of the bandit that is known here; an error if its id belongs to another experiment."""
     state = tx.decision(imported_id(name, number))
     if state is not None and (experiment is None or state.experiment != experiment.id):
-        raise problem_types.ID_IN_USE.error(
+        raise ProblemType.ID_IN_USE.error(
             f"the id {state.event.id!r} belongs to another experiment; choose another name."
         )
     return state
@@ -155,6 +155,6 @@ def _write(tx: Transaction, experiment: Experiment, lines: list[Line], part: His
 
 
 def _differs(name: str, why: str) -> ApiError:
-    return problem_types.HISTORY_DIFFERS.error(
+    return ProblemType.HISTORY_DIFFERS.error(
         f"the history of {name!r} differs from this bandit's: {why}. Import it under another name."
     )

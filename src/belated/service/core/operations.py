@@ -7,10 +7,11 @@ from typing import Any
 import uuid_utils
 
 from belated.errors import ApiError
-from belated.service import problem_types, timestamps
+from belated.service import timestamps
 from belated.service.core.experiment import PENDING, DecisionState, Experiment
 from belated.service.core.spec import LONGEST_ARM, MOST_ARMS, Spec, read_spec
 from belated.service.core.transaction import Operation, Transaction
+from belated.service.problem_types import ProblemType, experiment_stopped, unknown_decision
 from belated.service.storage.events import Event, Kind, encode_extras
 
 IMPUTE_BATCH = 500
@@ -29,7 +30,7 @@ def create(name: str, spec: Spec) -> Operation:
         if existing is None:
             return tx.create(name, text), True
         if existing.spec != read_spec(text):
-            raise problem_types.EXPERIMENT_EXISTS.error(
+            raise ProblemType.EXPERIMENT_EXISTS.error(
                 f"there is already a different experiment {name!r}: {existing.spec.text()}. Choose another name."
             )
         return existing, False
@@ -53,7 +54,7 @@ def decide(name: str, ids: tuple[str, ...], count: int, asked: dict[str, Any]) -
             if (state := tx.decision(other)) is not None and ("count" in state.event.extras()) is not batch:
                 raise _id_in_use(id)
         if experiment.stopped:
-            raise problem_types.experiment_stopped(name)
+            raise experiment_stopped(name)
         new = ids or [str(uuid_utils.uuid7()) for _ in range(count)]
         return [_decide(tx, experiment, id, extra) for id in new], True
 
@@ -69,7 +70,7 @@ def _repeated(
 
 
 def _id_in_use(id: str) -> ApiError:
-    return problem_types.ID_IN_USE.error(
+    return ProblemType.ID_IN_USE.error(
         f"the id {id!r} belongs to another request; an id is used once. Choose another id."
     )
 
@@ -87,7 +88,7 @@ def _decide(tx: Transaction, experiment: Experiment, id: str, extra: str | None)
 def _known(tx: Transaction, id: str) -> tuple[Experiment, DecisionState]:
     state = tx.decision(id)
     if state is None:
-        raise problem_types.unknown_decision(id)
+        raise unknown_decision(id)
     return tx.experiment_of(state), state
 
 
@@ -102,12 +103,12 @@ def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
     def act(tx: Transaction) -> tuple[Experiment, DecisionState, str]:
         experiment, state = _known(tx, id)
         if state.status == Kind.CANCELLED:
-            raise problem_types.DECISION_CANCELLED.error(
+            raise ProblemType.DECISION_CANCELLED.error(
                 f"decision {id!r} was cancelled and takes no reward; there is nothing to do.", experiment.name
             )
         if state.status == Kind.OBSERVED:
             if state.reward != reward:
-                raise problem_types.CONFLICTING_FEEDBACK.error(
+                raise ProblemType.CONFLICTING_FEEDBACK.error(
                     f"decision {id!r} already has the reward {state.reward!r}, now {reward!r} is given; a decision has "
                     "one reward.",
                     experiment.name,
@@ -128,12 +129,12 @@ def cancel(id: str) -> Operation:
         if state.status == Kind.CANCELLED:
             return experiment, state, False
         if state.status == Kind.OBSERVED:
-            raise problem_types.DECISION_OBSERVED.error(
+            raise ProblemType.DECISION_OBSERVED.error(
                 f"decision {id!r} has the reward {state.reward!r}, so it was shown and cannot be cancelled."
             )
         if not experiment.learner.supports_retraction:
             label = experiment.learner.policy.label
-            raise problem_types.CANNOT_TAKE_BACK.error(f"{label} cannot retract a decision; leave it pending.")
+            raise ProblemType.CANNOT_TAKE_BACK.error(f"{label} cannot retract a decision; leave it pending.")
         _write(tx, experiment, state.event, Kind.CANCELLED, reward=state.reward)  # None, or the imputed one
         return *_known(tx, id), True
 
@@ -170,14 +171,14 @@ def add_arm(name: str, arm: str) -> Operation:
         if arm in experiment.names[len(experiment.spec.arms) :]:
             return experiment, False
         if arm in experiment.names:
-            raise problem_types.ARM_EXISTS.error(f"{name!r} was created with an arm {arm!r}; choose another name.")
+            raise ProblemType.ARM_EXISTS.error(f"{name!r} was created with an arm {arm!r}; choose another name.")
         if not arm or len(arm) > LONGEST_ARM or len(experiment.names) >= MOST_ARMS:
-            raise problem_types.INVALID_ARMS.error(
+            raise ProblemType.INVALID_ARMS.error(
                 f"arm: give a name of 1 to {LONGEST_ARM} characters; at most {MOST_ARMS:,} arms."
             )
         if not experiment.learner.supports_new_arms:
             label = experiment.learner.policy.label
-            raise problem_types.POLICY_IS_CLOSED.error(
+            raise ProblemType.POLICY_IS_CLOSED.error(
                 f"{label} needs to know all arms from the start; create a new experiment."
             )
         tx.write(experiment, Kind.ARM_ADDED, extra=encode_extras({"name": arm}))

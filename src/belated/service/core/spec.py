@@ -13,7 +13,7 @@ from belated.kernel.rng import check_seed
 from belated.live.learner import Learner, supports_retraction
 from belated.live.types import check_arm_names
 from belated.policies import POLICIES, Policy, default_policy
-from belated.service import problem_types
+from belated.service.problem_types import ProblemType
 from belated.validation import fields_of
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -67,7 +67,7 @@ def checked_spec(arms: Any, policy: dict[str, Any] | None, seed: int, silence: S
     try:
         names = check_arm_names(arms)
         if len(names) > MOST_ARMS or any(len(name) > LONGEST_ARM for name in names):
-            raise problem_types.INVALID_ARMS.error(
+            raise ProblemType.INVALID_ARMS.error(
                 f"arms: give at most {MOST_ARMS:,} names of at most {LONGEST_ARM} characters."
             )
         chosen = default_policy(silence is not None) if policy is None else make_policy(policy)
@@ -75,7 +75,7 @@ def checked_spec(arms: Any, policy: dict[str, Any] | None, seed: int, silence: S
     except ApiError:
         raise
     except BelatedError as error:
-        raise problem_types.INVALID_EXPERIMENT.error(str(error)) from error
+        raise ProblemType.INVALID_EXPERIMENT.error(str(error)) from error
     if silence is not None:
         _check_silence(silence, chosen)
     parameters = {each.name: getattr(chosen, each.name) for each in fields_of(type(chosen))}
@@ -85,13 +85,13 @@ def checked_spec(arms: Any, policy: dict[str, Any] | None, seed: int, silence: S
 
 def _check_silence(silence: Silence, policy: Policy) -> None:
     if not (math.isfinite(silence.after) and 0.0 < silence.after <= LONGEST_SILENCE):
-        raise problem_types.INVALID_SILENCE.error(
+        raise ProblemType.INVALID_SILENCE.error(
             f"silence.after is {silence.after!r}; give seconds above 0 and at most {LONGEST_SILENCE:,.0f} (ten years)."
         )
     if not 0.0 <= silence.reward <= 1.0:
-        raise problem_types.INVALID_SILENCE.error(f"silence.reward is {silence.reward!r}; give a number in [0, 1].")
+        raise ProblemType.INVALID_SILENCE.error(f"silence.reward is {silence.reward!r}; give a number in [0, 1].")
     if not supports_retraction(policy):
-        raise problem_types.INVALID_SILENCE.error(
+        raise ProblemType.INVALID_SILENCE.error(
             f"{policy.label} cannot replace feedback, so it cannot impute any; leave silence out."
         )
 
@@ -103,23 +103,23 @@ def make_policy(data: dict[str, Any]) -> Policy:
     cls = classes.get(name.lower()) if isinstance(name, str) else None
     if cls is None:
         labels = ", ".join(sorted({cls.label for cls in classes.values()}))
-        raise problem_types.UNKNOWN_POLICY.error(f"policy.name is {name!r}; give one of {labels}.")
+        raise ProblemType.UNKNOWN_POLICY.error(f"policy.name is {name!r}; give one of {labels}.")
     allowed = {parameter.name for parameter in fields_of(cls)}
     for key in data:
         if key != "name" and key not in allowed:
-            raise problem_types.UNKNOWN_PARAMETER.error(
+            raise ProblemType.UNKNOWN_PARAMETER.error(
                 f"policy.{key}: {cls.label} has no such parameter; it has {', '.join(allowed)}."
             )
     try:
         return cls(**{key: value for key, value in data.items() if key != "name"})
     except BelatedError as error:
-        raise problem_types.INVALID_POLICY.error(str(error)) from error
+        raise ProblemType.INVALID_POLICY.error(str(error)) from error
 
 
 def check_name(name: str) -> str:
     """The name of an experiment, or an error if it is invalid."""
     if not re.fullmatch(NAME, name):
-        raise problem_types.INVALID_NAME.error(
+        raise ProblemType.INVALID_NAME.error(
             f"name is {name!r}; give 1 to 64 letters, digits, '.', '_' and '-', starting with a letter or digit."
         )
     return name

@@ -10,9 +10,10 @@ import msgspec
 import structlog
 
 from belated.errors import ApiError, StorageError
-from belated.service import problem_types, timestamps
+from belated.service import timestamps
 from belated.service.core.experiment import DecisionState, Experiment, decision_state, restore
 from belated.service.core.spec import read_spec
+from belated.service.problem_types import ProblemType, unknown_experiment
 from belated.service.storage.events import Event
 from belated.service.storage.journal import Journal, StoredExperiment
 
@@ -102,7 +103,7 @@ class Transaction:
         """The experiment with this name, or an error if there is none."""
         experiment = self.find(name)
         if experiment is None:
-            raise problem_types.unknown_experiment(name)
+            raise unknown_experiment(name)
         return experiment
 
     def all(self) -> tuple[list[Experiment], list[str]]:
@@ -168,7 +169,7 @@ class Transaction:
 
 
 def _damaged(name: str, reason: str) -> ApiError:
-    return problem_types.EXPERIMENT_DAMAGED.error(
+    return ProblemType.EXPERIMENT_DAMAGED.error(
         f"the experiment {name!r} cannot be read: {reason} Others are not affected; run belated verify for details."
     )
 

@@ -12,8 +12,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from belated.errors import ApiError, DuplicateError, StorageError
-from belated.service import problem_types
 from belated.service.core.transaction import ExperimentCache, Operation, Transaction
+from belated.service.problem_types import ProblemType, public_error
 from belated.service.storage.journal import Journal
 
 LINGER = 0.001
@@ -68,7 +68,7 @@ class Writer:
         """Queue an operation; ``reply`` is called by the writer's thread after the commit, or is the future of an event
         loop."""
         if self._queue.qsize() >= MAX_QUEUE:
-            raise problem_types.BUSY.error("too many operations are waiting for the disk; retry in a second.")
+            raise ProblemType.BUSY.error("too many operations are waiting for the disk; retry in a second.")
         self._queue.put((operation, reply))
         if self._ended:
             self._refuse_queued()
@@ -112,7 +112,7 @@ class Writer:
             while True:
                 item = self._queue.get_nowait()
                 if item is not None:
-                    error = problem_types.STOPPED.error("the writer has stopped; the server is shutting down.")
+                    error = ProblemType.STOPPED.error("the writer has stopped; the server is shutting down.")
                     _reply_all([item], [(None, error)])
 
     def _next_batch(self) -> tuple[list[QueueItem], bool]:
@@ -146,7 +146,7 @@ class Writer:
             elif conflict and tries > 1:
                 self._commit(batch, tries - 1)
             else:
-                public = problem_types.public_error(error) if isinstance(error, StorageError) else error
+                public = public_error(error) if isinstance(error, StorageError) else error
                 _reply_all(batch, [(None, public)] * len(batch))
             return
         _reply_all(batch, results)

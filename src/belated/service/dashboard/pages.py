@@ -17,13 +17,14 @@ from starlette.routing import Route
 
 from belated._version import __version__
 from belated.errors import ApiError, StorageError
-from belated.service import auth, problem_types
+from belated.service import auth
 from belated.service.api.codec import error_response, json_response
 from belated.service.core.service import Service
 from belated.service.core.spec import make_policy
 from belated.service.dashboard import charts, formatting, svg
 from belated.service.dashboard.counters import colour_slots, most_pulled
 from belated.service.dashboard.queries import Queries
+from belated.service.problem_types import ProblemType, public_error
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -73,7 +74,7 @@ class Pages:
                     auth.check_reader(self._service.keyring, request)
                 response = await handler(request)
             except (ApiError, StorageError) as error:
-                response = self._error_page(request, problem_types.public_error(error))
+                response = self._error_page(request, public_error(error))
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
             return response
@@ -124,7 +125,7 @@ class Pages:
         """A static file."""
         name: str = request.path_params["file"]
         if name not in ASSETS:
-            raise problem_types.NOT_FOUND.error(f"there is no file {name!r}.")
+            raise ProblemType.NOT_FOUND.error(f"there is no file {name!r}.")
         return Response(asset(name), media_type=ASSETS[name], headers={"Cache-Control": "public, max-age=31536000"})
 
     async def login(self, request: Request) -> Response:

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from belated.live.learner import ArmCounts, Learner
-from belated.service import problem_types, timestamps
+from belated.service import timestamps
 from belated.service.api.experiments import experiment_view, experiments_view
 from belated.service.api.messages import ExperimentAnswer, ExperimentsAnswer
 from belated.service.api.monitoring import delay_curves
@@ -23,6 +23,7 @@ from belated.service.core.spec import NAME, make_policy
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.dashboard.counters import Counters, Elimination, Feedback, Page, brackets, pending_ages, traffic
 from belated.service.dashboard.formatting import distinguishable, grouped, truncate
+from belated.service.problem_types import unknown_experiment
 from belated.service.storage.journal import Journal
 from belated.service.timestamps import isoformat
 
@@ -161,7 +162,7 @@ class Queries:
     async def page(self, name: str) -> Page:
         """The page of an experiment."""
         if not re.fullmatch(NAME, name):
-            raise problem_types.unknown_experiment(name)
+            raise unknown_experiment(name)
         delays = await self._cache.get(("delays", name), lambda: self._delays(name), rest=10.0)
         page: Page = await self._cache.get(("page", name), lambda: self._page(name, delays), rest=2.0)
         return page
