@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from belated.rewards import REWARDS, RewardLaw
 from belated.specs.tables import fmt, integer, mapping, reject_unknown, suggest
 from belated.validation import Parameter, fields_of
 
+T = TypeVar("T")
+
 EXAMPLES = {
     "Mixture": 'parts = [[0.7, {law = "Fixed", rounds = 10}], [0.3, {law = "Never"}]]',
     "ByReward": 'laws = {0 = {law = "Fixed", rounds = 0}, 1 = {law = "Fixed", rounds = 500}}',
@@ -26,14 +28,12 @@ EXAMPLES = {
 
 def read_policy(data: Any, at: str = "policy") -> Policy:
     """A policy from plain data; errors name its key, ``at``."""
-    policy: Policy = _read(POLICIES, Policy, "policy", data, at)
-    return policy
+    return _read(POLICIES, Policy, "policy", data, at)
 
 
 def read_reward(data: Any, at: str) -> RewardLaw:
     """A reward law from plain data."""
-    law: RewardLaw = _read(REWARDS, RewardLaw, "law", data, at)
-    return law
+    return _read(REWARDS, RewardLaw, "law", data, at)
 
 
 def read_delay(data: Any, at: str) -> DelayLaw:
@@ -51,8 +51,7 @@ def read_delay(data: Any, at: str) -> DelayLaw:
         values["laws"] = _by_value(values["laws"], f"{at}.laws")
     elif name == "FromScipy":
         values = {"law": name, "frozen": _frozen(values, at)}
-    law: DelayLaw = _read(DELAYS, DelayLaw, "law", values, at)
-    return law
+    return _read(DELAYS, DelayLaw, "law", values, at)
 
 
 def _pairs(data: Any, at: str, first: str) -> list[tuple[Any, Any]]:
@@ -67,30 +66,21 @@ def _pairs(data: Any, at: str, first: str) -> list[tuple[Any, Any]]:
     return [(pair[0], pair[1]) for pair in data]
 
 
-class _Steps:
-    """A function of the reward that is constant on cells of [0, 1]."""
-
-    def __init__(self, steps: list[tuple[int, DelayLaw]]) -> None:
-        self._ends = np.cumsum([count for count, _ in steps])
-        self._laws = [law for _, law in steps]
-        self.cells = int(self._ends[-1])
-
-    def __call__(self, reward: float) -> DelayLaw:
-        cell = min(int(reward * self.cells), self.cells - 1)
-        return self._laws[int(np.searchsorted(self._ends, cell, side="right"))]
-
-
 def _read_steps(values: Mapping[str, Any], at: str) -> ByReward:
-    """A function of the reward as [cells, law] of its steps."""
+    """A function of the reward that is constant on cells of [0, 1], as [cells, law] of its steps."""
     reject_unknown(values, ("law", "steps"), at, "ByReward with steps")
-    steps = _Steps(
-        [
-            (integer(cells, f"{at}.steps[{j}][0]", 1, 1_000_000), read_delay(law, f"{at}.steps[{j}][1]"))
-            for j, (cells, law) in enumerate(_pairs(values["steps"], f"{at}.steps", "cells"))
-        ]
-    )
+    counts, laws = [], []
+    for j, (cells, law) in enumerate(_pairs(values["steps"], f"{at}.steps", "cells")):
+        counts.append(integer(cells, f"{at}.steps[{j}][0]", 1, 1_000_000))
+        laws.append(read_delay(law, f"{at}.steps[{j}][1]"))
+    ends = np.cumsum(counts)
+    last = int(ends[-1]) - 1
+
+    def law_at(reward: float) -> DelayLaw:
+        return laws[int(np.searchsorted(ends, min(int(reward * (last + 1)), last), side="right"))]
+
     try:
-        return ByReward(steps, cells=steps.cells)
+        return ByReward(law_at, cells=last + 1)
     except InvalidParameter as error:
         raise ConfigurationError(f"{at}: {error}") from error
 
@@ -126,7 +116,7 @@ def _frozen(values: Mapping[str, Any], at: str) -> Any:
         raise ConfigurationError(f"{at}: scipy.stats.{name} does not take these parameters: {error}.") from error
 
 
-def _read(registry: Registry[Any], base: type, key: str, data: Any, at: str) -> Any:
+def _read(registry: Registry[T], base: type, key: str, data: Any, at: str) -> T:
     """An object of a registry from ``{key: name, parameter: value, ...}``."""
     names = ", ".join(registry)
     values = dict(mapping(data, at, f'a table with {key} = "NAME" and its parameters. Names: {names}'))
@@ -149,7 +139,7 @@ def _read(registry: Registry[Any], base: type, key: str, data: Any, at: str) -> 
         raise ConfigurationError(f"{at}: {name} does not take these parameters: {error}.") from error
 
 
-def _class_of(registry: Registry[Any], base: type, name: str, at: str) -> Any:
+def _class_of(registry: Registry[T], base: type, name: str, at: str) -> type[T]:
     """The class of this name; a user's own class is imported."""
     if ":" not in name and name not in registry:
         labels = {getattr(cls, "label", ""): cls.__name__ for cls in registry.values()}
@@ -172,14 +162,11 @@ def _class_of(registry: Registry[Any], base: type, name: str, at: str) -> Any:
 def _check(parameter: Parameter, values: Mapping[str, Any], at: str, owner: str, may_be_drawn: bool) -> None:
     """Raise an error that names the parameter's key if it is missing or outside its domain."""
     domain = parameter.domain
-
-    def allowed() -> str:
-        return replace(domain, optional=False).describe() if domain is not None else ""
-
+    allowed = replace(domain, optional=False).describe() if domain is not None else ""
     if parameter.name not in values:
         if parameter.required:
             example = f", such as {EXAMPLES[owner]}" if owner in EXAMPLES else ""
-            give = f"give {allowed()}" if domain is not None else f"{owner} needs it{example}"
+            give = f"give {allowed}" if domain is not None else f"{owner} needs it{example}"
             raise ConfigurationError(f"{at}.{parameter.name} is missing; {give}.")
     elif domain is not None:
         try:
@@ -189,7 +176,7 @@ def _check(parameter: Parameter, values: Mapping[str, Any], at: str, owner: str,
             value = values[parameter.name]
             drawn = ", or {uniform = [low, high]}" if may_be_drawn and isinstance(value, Mapping) else ""
             raise ConfigurationError(
-                f"{at}.{parameter.name} is {fmt(value)}; give {allowed()}{drawn}{optional}."
+                f"{at}.{parameter.name} is {fmt(value)}; give {allowed}{drawn}{optional}."
             ) from None
 
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from belated.errors import ConfigurationError
 from belated.formatting import shorten
@@ -33,17 +32,6 @@ class Key:
     """Reads the value; gets the key too, for its errors."""
     give: str = ""
     """What to give, for the error when the key is missing."""
-
-
-@dataclass(frozen=True)
-class _Field:
-    """A field of a dataclass as the reader needs it."""
-
-    name: str
-    key: str
-    hint: Any
-    required: bool
-    give: str
 
 
 def load_toml(path: Path) -> dict[str, Any]:
@@ -98,12 +86,15 @@ def from_table(cls: type[T], data: Any, at: str, owner: str = "") -> T:
     """Build a dataclass from a table: its fields are the keys, their annotations say what each may be."""
     owner = owner or cls.__name__
     values = mapping(data, at, f"a table for {owner}")
-    by_key = {field.key: field for field in _fields(cast("Any", cls))}
+    hints = get_type_hints(cls, include_extras=True)
+    by_key = {(annotation(hints[field.name], Key) or Key()).name or field.name: field for field in fields_of(cls)}
     reject_unknown(values, by_key, at, owner)
     for key, field in by_key.items():
         if key not in values and field.required:
-            raise ConfigurationError(f"{join(at, key)} is missing; give {field.give or f'it: {owner} needs it'}.")
-    return cls(**{by_key[key].name: _read(value, by_key[key].hint, join(at, key)) for key, value in values.items()})
+            give = _to_give(hints[field.name]) or f"it: {owner} needs it"
+            raise ConfigurationError(f"{join(at, key)} is missing; give {give}.")
+    names = {key: by_key[key].name for key in values}
+    return cls(**{names[key]: _read(value, hints[names[key]], join(at, key)) for key, value in values.items()})
 
 
 def from_table_by_kind(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
@@ -115,16 +106,11 @@ def from_table_by_kind(kinds: Mapping[str, type[T]], data: Any, at: str) -> T:
     return from_table(kinds[name], values, at)
 
 
-@cache
-def _fields(cls: Any) -> tuple[_Field, ...]:
-    hints = get_type_hints(cls, include_extras=True)
-    described = []
-    for parameter in fields_of(cls):
-        name, domain, hint = parameter.name, parameter.domain, hints[parameter.name]
-        key = annotation(hint, Key) or Key()
-        give = key.give or (domain.describe() if domain else _WORDS.get(_plain_type(hint), ""))
-        described.append(_Field(name, key.name or name, hint, parameter.required, give))
-    return tuple(described)
+def _to_give(hint: Any) -> str:
+    key, domain = annotation(hint, Key), annotation(hint, Domain)
+    if key is not None and key.give:
+        return key.give
+    return domain.describe() if domain is not None else _WORDS.get(_plain_type(hint), "")
 
 
 def _plain_type(hint: Any) -> Any:
@@ -146,8 +132,7 @@ def _read(value: Any, hint: Any, at: str) -> Any:
     if origin is tuple:
         if not isinstance(value, list):
             raise ConfigurationError(f"{at} is {fmt(value)}; give a list.")
-        each = get_args(hint)[0]
-        return tuple(_read(part, each, f"{at}[{number}]") for number, part in enumerate(value))
+        return tuple(_read(part, get_args(hint)[0], key) for key, part in indexed(value, at))
     if origin is not None and issubclass(origin, Mapping):
         return dict(mapping(value, at, "a table such as {delay = 200}"))
     if isinstance(hint, type) and is_dataclass(hint):

@@ -121,15 +121,13 @@ def test_every_status_has_a_mark() -> None:
 
 
 def test_a_grid_needs_two_axes() -> None:
-    assert grid(verdict(HOLDS, FAILS, each=("delay",))) is None
-    assert grid(verdict(HOLDS)) is None
+    assert grid(verdict(HOLDS, FAILS, each=("delay",))) == {}
+    assert grid(verdict(HOLDS)) == {}
 
 
 def test_a_grid() -> None:
     places = [{"c": c, "mean": mean} for c in ("1", "ln T") for mean in (0.3, 0.6, 0.9)]
     statuses = (HOLDS, HOLDS, FAILS, UNDECIDED, FAILS, HOLDS)
     found = grid(verdict(*statuses, each=("c", "mean"), places=places))
-    assert found is not None
-    assert (found.first, found.second, found.columns) == ("c", "mean", (0.3, 0.6, 0.9))
-    assert list(found.rows) == ["1", "ln T"]
-    assert [case.verdict.status for row in found.rows.values() for case in row] == list(statuses)
+    assert {down: list(row) for down, row in found.items()} == {"1": [0.3, 0.6, 0.9], "ln T": [0.3, 0.6, 0.9]}
+    assert [case.verdict.status for row in found.values() for case in row.values()] == list(statuses)

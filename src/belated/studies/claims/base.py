@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from itertools import product
-from typing import Annotated, Any
+from typing import Annotated
 
 from belated.errors import ConfigurationError
 from belated.specs.tables import Key, Text, from_table_by_kind
@@ -28,9 +29,7 @@ class Status(StrEnum):
     def all_of(statuses: Iterable[Status]) -> Status:
         """Fails if one does, holds if all do."""
         unique = set(statuses)
-        if Status.FAILS in unique:
-            return Status.FAILS
-        return Status.UNDECIDED if Status.UNDECIDED in unique else Status.HOLDS
+        return next((status for status in (Status.FAILS, Status.UNDECIDED) if status in unique), Status.HOLDS)
 
 
 @dataclass(frozen=True)
@@ -73,9 +72,8 @@ class Finding:
         root of their number."""
         if self.status is not Status.UNDECIDED:
             return 1.0
-        (low, high), ends = self.interval, self.allowed
-        nearest = min((abs(self.value - end) for end in ends if math.isfinite(end)), default=0.0)
-        width = max(high - self.value, self.value - low)
+        nearest = min((abs(self.value - end) for end in self.allowed if math.isfinite(end)), default=0.0)
+        width = max(abs(self.value - end) for end in self.interval)
         if not math.isfinite(width) or nearest == 0.0:
             return math.inf
         return (width / nearest) ** 2
@@ -134,10 +132,8 @@ def any_holds(comparisons: Sequence[Comparison], risk: float, note: str = "", ch
     holding = tuple(finding for finding in findings if finding.status is Status.HOLDS)
     if holding:
         return Verdict(Status.HOLDS, holding, note)
-    open_ones = [finding.needed for finding in findings if finding.status is Status.UNDECIDED]
-    if open_ones:
-        return Verdict(Status.UNDECIDED, findings, note, min(open_ones))
-    return Verdict(Status.FAILS, findings, note)
+    needed = [finding.needed for finding in findings if finding.status is Status.UNDECIDED]
+    return Verdict(Status.UNDECIDED if needed else Status.FAILS, findings, note, min(needed, default=1.0))
 
 
 def _compare_all(comparisons: Sequence[Comparison], risk: float, choices: int) -> tuple[Finding, ...]:
@@ -189,10 +185,6 @@ class CellTest(ClaimTest):
             yield Comparison(joined(evidence.describe(cell), what), estimate, self.low, self.high, note)
 
 
-def _read_test(data: Any, at: str) -> ClaimTest:
-    return from_table_by_kind(TESTS, data, at)
-
-
 @dataclass(frozen=True)
 class Claim:
     """A sentence, and the test that decides it."""
@@ -205,7 +197,7 @@ class Claim:
     """What exactly is tested: the sentence in numbers."""
     study: str
     """The study whose results decide it."""
-    test: Annotated[ClaimTest, Key(read=_read_test, give="a table with kind")]
+    test: Annotated[ClaimTest, Key(read=partial(from_table_by_kind, TESTS), give="a table with kind")]
     where: Coordinates = field(default_factory=dict)
     """The part of the study that it is about: one value of an axis, or several."""
     each: tuple[Text, ...] = ()

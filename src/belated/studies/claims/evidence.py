@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -117,19 +117,8 @@ def axis_value(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-# ---- estimates ----
-
-
-class Estimate(Protocol):
-    """A number known up to chance."""
-
-    @property
-    def value(self) -> float:
-        """The best guess."""
-
-    def interval(self, risk: float) -> tuple[float, float]:
-        """An interval that misses the number with probability ``risk``, nominally: no interval knows of a tail that was
-        not sampled."""
+# ---- estimates: a value, and an interval that misses the number with probability ``risk``, nominally: no interval
+# knows of a tail that was not sampled ----
 
 
 @dataclass(frozen=True)
@@ -213,6 +202,10 @@ class Proportion:
         low = float(betaincinv(hits, misses + 1, risk / 2.0)) if hits else 0.0
         high = float(betaincinv(hits + 1, misses, 1.0 - risk / 2.0)) if misses else 1.0
         return low, high
+
+
+Estimate = Exact | DeltaMethod | BoundedMean | Proportion
+"""A number known up to chance."""
 
 
 def mean(x: Samples) -> DeltaMethod:

@@ -64,8 +64,15 @@ def check_evenly_spaced(study: Study) -> int:
     return study.checkpoints
 
 
+class CurveTest(CellTest):
+    """A test of curves at evenly spaced checkpoints."""
+
+    def check(self, study: Study) -> None:
+        check_evenly_spaced(study)
+
+
 @dataclass(frozen=True)
-class Flat(CellTest, kind="flat"):
+class Flat(CurveTest, kind="flat"):
     """On average over the runs, the share of flat stretches (no regret at all between two checkpoints) in the part of
     the curve before its last rise is between ``low`` and ``high``."""
 
@@ -73,16 +80,13 @@ class Flat(CellTest, kind="flat"):
     low: float = -math.inf
     high: float = math.inf
 
-    def check(self, study: Study) -> None:
-        check_evenly_spaced(study)
-
     def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
         shares = BoundedMean(flat_shares(evidence.curve(self.policy, cell)))
         return f"share of flat stretches in {self.policy}'s curves", shares, ""
 
 
 @dataclass(frozen=True)
-class FlatStretches(CellTest, kind="flat stretches"):
+class FlatStretches(CurveTest, kind="flat stretches"):
     """The share of runs whose curve has at least ``least`` flat stretches of ``steps`` steps or more before its last
     rise is between ``low`` and ``high``."""
 
@@ -92,9 +96,6 @@ class FlatStretches(CellTest, kind="flat stretches"):
     low: float = -math.inf
     high: float = math.inf
 
-    def check(self, study: Study) -> None:
-        check_evenly_spaced(study)
-
     def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
         counts = flat_stretches(evidence.curve(self.policy, cell), self.steps)
         what = f"share of runs in which {self.policy}'s curve has {self.least} flat stretches or more"
@@ -102,16 +103,13 @@ class FlatStretches(CellTest, kind="flat stretches"):
 
 
 @dataclass(frozen=True)
-class SameSlope(CellTest, kind="same slope"):
+class SameSlope(CurveTest, kind="same slope"):
     """Where it rises, the curve of ``policy`` is between ``low`` and ``high`` times as steep as that of ``than``."""
 
     policy: PolicyName
     than: PolicyName
     low: float
     high: float
-
-    def check(self, study: Study) -> None:
-        check_evenly_spaced(study)
 
     def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
         step = int(evidence.results[cell].rounds[0])

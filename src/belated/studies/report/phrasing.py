@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from belated.formatting import plural, quantity
@@ -67,24 +66,14 @@ def case_line(case: Case) -> str:
     return f"{note}{sentence(case.verdict.deciding)}{others}"
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A claim judged over two axes: a row for each value of the first, a column for each value of the second."""
-
-    first: str
-    second: str
-    columns: tuple[Any, ...]
-    rows: dict[Any, tuple[Case, ...]]
-
-
-def grid(verdict: ClaimVerdict) -> Grid | None:
-    """The cases of a claim as a grid; None if it is not judged over two axes."""
-    if len(verdict.claim.each) != 2:
-        return None
-    first, second = verdict.claim.each
-    values = list(dict.fromkeys(case.coordinates[first] for case in verdict.cases))
-    rows = {value: tuple(case for case in verdict.cases if case.coordinates[first] == value) for value in values}
-    return Grid(first, second, tuple(case.coordinates[second] for case in rows[values[0]]), rows)
+def grid(verdict: ClaimVerdict) -> dict[Any, dict[Any, Case]]:
+    """The cases of a claim judged over two axes, by the values of the first and the second; else nothing."""
+    rows: dict[Any, dict[Any, Case]] = {}
+    if len(verdict.claim.each) == 2:
+        for case in verdict.cases:
+            down, across = (case.coordinates[axis] for axis in verdict.claim.each)
+            rows.setdefault(down, {})[across] = case
+    return rows
 
 
 # ---- Markdown ----
@@ -131,13 +120,12 @@ def _blocks(outcome: ExperimentOutcome) -> Iterator[str]:
         lines.append(_line(cells))
     yield "\n".join(lines)
     for verdict in outcome.verdicts:
-        table = grid(verdict)
-        if table is not None:
+        if rows := grid(verdict):
             yield _plain(verdict.claim.reading)
-            head = _line([f"{table.first} \\\\ {table.second}", *map(str, table.columns)])
-            lines = [head, "|:--" + "|:-:" * len(table.columns) + "|"]
-            for value, cases in table.rows.items():
-                lines.append(_line([str(value), *(MARKS[case.verdict.status] for case in cases)]))
+            columns = list(map(str, next(iter(rows.values()))))
+            lines = [_line([" \\\\ ".join(verdict.claim.each), *columns]), "|:--" + "|:-:" * len(columns) + "|"]
+            for value, cases in rows.items():
+                lines.append(_line([str(value), *(MARKS[case.verdict.status] for case in cases.values())]))
             yield "\n".join(lines)
 
 
