@@ -97,17 +97,17 @@ class Wider(OptimisticPessimisticElimination):
         return 1.0
 
 
-def arms(means: list[float]) -> list[Any]:
+def bernoulli_arms(means: list[float]) -> list[Any]:
     return [Bernoulli(mean) for mean in means]
 
 
 SPREAD = [0.1, 0.5, 0.3, 0.7, 0.45, 0.2]
 PROBLEMS: dict[str, Problem] = {
-    "a ring": Problem(arms(SPREAD), Fixed(30)),
-    "no delay": Problem(arms(SPREAD), Fixed(0)),
-    "a delay shorter than a sweep": Problem(arms(SPREAD), Fixed(3)),
-    "a delay as long as a sweep, but for one": Problem(arms(SPREAD), Fixed(5)),
-    "a wheel": Problem(arms(SPREAD), [Pareto(1), Fixed(9), PacketLoss(0.9), Fixed(0), Pareto(0.5), Fixed(1)]),
+    "a ring": Problem(bernoulli_arms(SPREAD), Fixed(30)),
+    "no delay": Problem(bernoulli_arms(SPREAD), Fixed(0)),
+    "a delay shorter than a sweep": Problem(bernoulli_arms(SPREAD), Fixed(3)),
+    "a delay as long as a sweep, but for one": Problem(bernoulli_arms(SPREAD), Fixed(5)),
+    "a wheel": Problem(bernoulli_arms(SPREAD), [Pareto(1), Fixed(9), PacketLoss(0.9), Fixed(0), Pareto(0.5), Fixed(1)]),
     "other rewards": Problem([Beta(2, 3), Beta(5, 1), Bernoulli(0.4)], Mixture([(1, Fixed(2)), (1, Fixed(40))])),
 }
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -33,6 +36,7 @@ POLICIES = [
 every_policy = pytest.mark.parametrize("policy", POLICIES, ids=repr)
 
 
+@cache
 def grid() -> list[int]:
     """ceil(1.2^k) below a million, each once."""
     found = {math.ceil(Fraction(6, 5) ** k) for k in range(76)}
@@ -50,14 +54,13 @@ def level(policy: Any, arms: int, x: npt.NDArray[np.float64]) -> npt.NDArray[np.
 
 def by_hand(policy: Any, arms: int, log: Log) -> list[tuple[float, set[int]]]:
     """(lower bound, lengths of prefixes that give it), and the same of the upper bound, from all pulls of an arm."""
-    ranks = np.array([rank for rank, _ in log.values()])
-    answered = np.array([reward is not None for _, reward in log.values()])
-    rewards = np.array([reward or 0.0 for _, reward in log.values()])
-    first = [ranks < end for end in [*grid(), math.inf]]
-    lengths = np.array([one.sum() for one in first], float)
-    sums = np.array([rewards[one & answered].sum() for one in first])
-    missing = np.array([(one & ~answered).sum() for one in first])
-    lengths, place = np.unique(lengths, return_index=True)
+    log_by_rank = sorted(log.values(), key=itemgetter(0))
+    ranks = [rank for rank, _ in log_by_rank]
+    total = [0.0, *accumulate(reward or 0.0 for _, reward in log_by_rank)]
+    unanswered = [0, *accumulate(reward is None for _, reward in log_by_rank)]
+    counts = [bisect_left(ranks, end) for end in [*grid(), math.inf]]
+    sums, missing = np.array([total[count] for count in counts]), np.array([unanswered[count] for count in counts])
+    lengths, place = np.unique(np.array(counts, float), return_index=True)
     place, lengths = place[lengths > 0], lengths[lengths > 0]
     low, high = sums[place] / lengths, (sums + missing)[place] / lengths
     b = 4.0 * level(policy, arms, lengths) / lengths
