@@ -129,7 +129,7 @@ print(result.pulls.sum())
 """
 
 SPECS_ONLY = """
-from belated.specs import read_delay, read_policy
+from belated.specs.laws import read_delay, read_policy
 print(read_policy({"policy": "UCB"}).label, read_delay({"law": "Fixed", "rounds": 3}, "here"))
 """
 

@@ -53,12 +53,6 @@ class StagedOutput:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def inside(self, name: str) -> Path:
-        """The staging path of a subfolder, created."""
-        path = self._staging / name
-        path.mkdir(parents=True, exist_ok=True)
-        return path
-
     def commit(self) -> list[str]:
         """Move everything that was staged into the folder; return the names."""
         names = sorted(path.name for path in self._staging.iterdir())

@@ -11,7 +11,7 @@ from belated.cli.catalogue import example_toml
 from belated.delays._base import DELAYS
 from belated.policies import POLICIES
 from belated.rewards._base import REWARDS
-from belated.specs import read_delay, read_policy, read_reward
+from belated.specs.laws import read_delay, read_policy, read_reward
 from belated.validation import fields_of
 
 LAWS = [("rewards", name, cls) for name, cls in REWARDS.items()] + [("delays", n, c) for n, c in DELAYS.items()]

@@ -11,7 +11,7 @@ import pytest
 from belated import Problem
 from belated.errors import ConfigurationError
 from belated.kernel.rng import family_generator
-from belated.specs import DeclaredFamily, problem_spec, read_problem
+from belated.specs.problems import DeclaredFamily, problem_spec, read_problem
 from belated.studies.config import read_simulation
 from parts import TEXT, D, R
 

@@ -55,7 +55,7 @@ def test_runs_are_added_where_a_claim_is_undecided(tmp_path: Path, monkeypatch: 
     assert [result.runs for result in outcome.evidence["pair"].results] == [400, 1600, 6400]
     assert (outcome.cost.results, outcome.cost.cached) == (8, 0)
     assert outcome.cost.rounds == sum(runs for _, runs in ALL) * 100 * 2
-    assert outcome.count(Status.HOLDS) == 2
+    assert [verdict.status for verdict in outcome.verdicts].count(Status.HOLDS) == 2
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,6 @@ def _show(scores: Scores, out: Path, spent: float) -> None:
 
 
 def _list(scenarios: list[Scenario]) -> None:
-    """Print names and reasons of scenarios, by kind."""
     screen = console()
     for kind in dict.fromkeys(scenario.kind for scenario in scenarios):
         screen.print(Text(f"\n{kind}", style="bold"))

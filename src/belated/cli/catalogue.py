@@ -119,7 +119,7 @@ def _prose(cls: type) -> list[str]:
 
 def _parameter_table(cls: Any, parameters: Sequence[Parameter]) -> RenderableType:
     """Name, domain and default of some parameters of a class."""
-    from belated.specs import EXAMPLES
+    from belated.specs.laws import EXAMPLES
 
     if not parameters:
         return Text("no parameters", style="dim")
@@ -153,7 +153,7 @@ def _domain(cls: Any, parameter: Parameter) -> str:
 
 def example_toml(key: str, cls: Any) -> str:
     """TOML for the object that the doctest of a class makes."""
-    from belated.specs import EXAMPLES
+    from belated.specs.laws import EXAMPLES
 
     if cls.__name__ in EXAMPLES:
         rest = [EXAMPLES[cls.__name__]]

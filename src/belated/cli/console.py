@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MISTAKE = 2
-"""Exit status after a mistake of the user."""
-INTERRUPTED = 130
-"""Exit status after Ctrl-C."""
-
 
 def console(stderr: bool = False) -> Console:
     """The console; colours appear only on a terminal."""
@@ -63,7 +58,7 @@ def finished_part(play: Callable[[], T], attribute: str) -> tuple[T, Interrupted
 def exit_interrupted(message: str, prefix: str = "interrupted ") -> None:
     """Print what was saved before Ctrl-C, and exit."""
     note(message, "bold yellow", prefix, stderr=True)
-    raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(130)
 
 
 def progress_bar(quiet: bool) -> AbstractContextManager[ProgressBar | None]:
@@ -94,7 +89,7 @@ def error_messages() -> Iterator[None]:
 
 def _fail(message: str) -> None:
     note(message, "bold red", "error: ", stderr=True)
-    raise typer.Exit(MISTAKE) from None
+    raise typer.Exit(2) from None
 
 
 @contextmanager

@@ -101,7 +101,6 @@ def command(
 
 
 def _show(outcome: ExperimentOutcome) -> None:
-    """Print the claims of a finished experiment."""
     from belated.studies.report.phrasing import MARKS, summary_line
 
     screen = console()
@@ -122,7 +121,6 @@ def _show(outcome: ExperimentOutcome) -> None:
 
 
 def _list(experiments: list[PaperExperiment]) -> None:
-    """Print names, claims, runs and rounds of experiments."""
     table = plain_table()
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("title", overflow="fold")

@@ -20,8 +20,6 @@ from belated.formatting import plural
 if TYPE_CHECKING:
     from belated.service.storage.journal import Journal
 
-DAMAGED = 1
-"""Exit status if something differs."""
 Db = Annotated[
     str | None,
     typer.Option(metavar="PATH|URL", help="SQLite file, or postgresql://... [default: bandits.db]", show_default=False),
@@ -46,7 +44,6 @@ def _service_errors() -> Iterator[None]:
 
 @contextmanager
 def _journal(db: str | None, *, create: bool = True, read_only: bool = False) -> Iterator[Journal]:
-    """The open journal; errors are printed."""
     with _service_errors():
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
@@ -99,7 +96,7 @@ def verify_command(db: Db = None) -> None:
         if not reports:
             note("there are no experiments.")
         if any(report.error is not None for report in reports):
-            raise typer.Exit(DAMAGED)
+            raise typer.Exit(1)
 
 
 def import_command(

@@ -139,7 +139,6 @@ def _write_regret(stage: StagedOutput, result: Result | Sweep, name: str) -> Non
 
 
 def _write_results(stage: StagedOutput, sweep: Sweep, key: str) -> None:
-    """Write a result for each value in results."""
     from belated.specs.paths import steps_of
 
     parameter = steps_of(key, "key")[-1]
@@ -178,22 +177,21 @@ def _figure_of(path: Path) -> tuple[Figure, Path]:
     from belated.simulation.result import Result
 
     if path.is_dir():
-        if (path / "result.npz").exists():
-            return Result.load(path / "result.npz").plot(), path / "regret.png"
-        if (path / "sweep.csv").exists():
-            return _sweep_figure(path / "sweep.csv"), path / "sweep.png"
-        raise StateError(
-            f"the folder {str(path)!r} contains neither result.npz nor sweep.csv; give the path of a result, or the "
-            "folder that belated simulate or belated sweep wrote."
-        )
-    if path.name == "sweep.csv":
-        return _sweep_figure(path), path.with_suffix(".png")
-    if not zipfile.is_zipfile(path):
+        found = [path / name for name in ("result.npz", "sweep.csv") if (path / name).exists()]
+        if not found:
+            raise StateError(
+                f"the folder {str(path)!r} contains neither result.npz nor sweep.csv; give the path of a result, or "
+                "the folder that belated simulate or belated sweep wrote."
+            )
+        path = found[0]
+    elif path.name != "sweep.csv" and not zipfile.is_zipfile(path):
         problem = "is not a result of belated" if path.exists() else "does not exist"
         raise StateError(
             f"{str(path)!r} {problem}; give a result (.npz), or the folder that belated simulate or belated sweep "
             "wrote."
         )
+    if path.name == "sweep.csv":
+        return _sweep_figure(path), path.with_suffix(".png")
     target = path.with_name("regret.png") if path.name == "result.npz" else path.with_suffix(".png")
     return Result.load(path).plot(), target
 

@@ -25,8 +25,6 @@ SAMPLED_RUNS = 1000
 """Runs of a family whose problems are drawn again to find the best arm."""
 SHADES = ((1.0, "bold green"), (HIGH, ""), (2.0, "yellow"), (5.0, "dark_orange"), (float("inf"), "red"))
 """The style of ratios up to a limit."""
-_COLUMN_WIDTH = 8
-"""The narrowest column of a policy, with its space."""
 _WIDE, _NARROW = 110, 80
 """The width from which a worst scenario fits in one line, and from which it is shown at all."""
 _TWO_LINES = {"independent": "indepen-\ndent", "reward-dependent": "reward-\ndependent"}
@@ -143,7 +141,7 @@ def _shaded(value: float) -> Text:
 def ratio_table(scores: Scores, width: int) -> Table | None:
     """One line per scenario, one column per policy; None if the terminal is too narrow."""
     room = (width - max(len(row.name) for row in scores.scenarios) - 3) // len(scores.labels)
-    if room < _COLUMN_WIDTH:
+    if room < 8:  # the narrowest column of a policy, with its space
         return None
     table = plain_table()
     table.add_column("scenario", no_wrap=True)

@@ -81,7 +81,7 @@ def policy_payload(policy: Any) -> Data:
     if isinstance(policy, Mapping):
         return dict(policy)
     from belated.policies import Policy
-    from belated.specs import policy_spec
+    from belated.specs.laws import policy_spec
 
     if not isinstance(policy, Policy):
         raise InvalidParameter(f"policy is {policy!r}; give a policy, such as UCB(), or {{'name': 'UCB'}}.")

@@ -22,7 +22,7 @@ from belated.errors import (
 from belated.live.learner import Learner
 from belated.live.types import ArmSummary, Decision, check_arm_names, check_reward, check_same_reward, feedback_pairs
 from belated.policies import Policy, default_policy
-from belated.specs import policy_spec, read_policy
+from belated.specs.laws import policy_spec, read_policy
 from belated.validation import check_integer, is_integer
 
 FORMAT = 1

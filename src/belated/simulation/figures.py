@@ -24,8 +24,6 @@ DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)),
 BAND = 4.0
 """Half-width of a band in standard errors, as in the paper's figures."""
 _WITHOUT_DATE: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-_LEGEND_INSIDE = 6
-"""A legend with more lines is placed next to the plot."""
 STYLE: Any = {
     "font.size": 10.0,
     "axes.spines.top": False,
@@ -147,8 +145,8 @@ def _finish(axes: Axes, note: str) -> None:
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: grouped(float(value))))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: grouped(float(value))))
-    if len(axes.get_legend_handles_labels()[1]) <= _LEGEND_INSIDE:
+    if len(axes.get_legend_handles_labels()[1]) <= 6:
         axes.legend(loc="best")
-    else:
+    else:  # next to the plot
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes.set_title(note, fontsize=8.5, color="#555555", loc="left")

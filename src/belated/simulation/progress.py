@@ -12,9 +12,6 @@ from typing import Any, Self
 from belated.errors import InvalidParameter
 from belated.formatting import compact, duration
 
-BAR_DELAY = 2.0
-"""Seconds before a bar appears that was not asked for."""
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -98,7 +95,7 @@ def progress_reporter(
     """Yield a function that takes the number of rounds just played and updates the bar or calls the callback."""
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InvalidParameter(f"progress is {progress!r}; give True, False, None, or a function.")
-    bar = ProgressBar(BAR_DELAY if progress is None else 0.0)
+    bar = ProgressBar(2.0 if progress is None else 0.0)  # one that was not asked for appears later
     show: Callable[[Progress], None] | None = None
     if callable(progress):
         show = progress

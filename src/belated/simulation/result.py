@@ -29,7 +29,8 @@ from belated.kernel.code_key import modules_digest
 from belated.policies import Policy
 from belated.policies._base.entry_points import policy_key
 from belated.problem import Family, Problem
-from belated.specs import DeclaredFamily, policy_spec, problem_spec, read_policy, read_problem
+from belated.specs.laws import policy_spec, read_policy
+from belated.specs.problems import DeclaredFamily, problem_spec, read_problem
 from belated.validation import is_integer
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -110,14 +111,9 @@ def simulate(
 def _on_cores(
     problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, threads: int, builder: ResultBuilder
 ) -> Execution:
-    """Chunks on the CPU."""
     size = builder.block or _chunk_runs(plan.horizon, runs, threads)
-
-    def run(chunk: Chunk) -> list[RunOutput] | None:
-        return run_chunk(policies, chunk, plan)
-
     chunks = _chunks(problem, plan, range(runs), builder.arms, size, lookups=True)
-    return Execution(chunks, run, ThreadPoolExecutor(threads), 2 * threads)
+    return Execution(chunks, partial(run_chunk, policies, plan=plan), ThreadPoolExecutor(threads), 2 * threads)
 
 
 def _on_device(
@@ -183,7 +179,6 @@ def _chunks(
 
 
 def _draw_problem(family: Family, seed: int, run: int, arms: int | None = None) -> Problem:
-    """Draw the problem of one run from a family."""
     problem = family(family_generator(seed, run))
     if not isinstance(problem, Problem):
         raise InvalidParameter(f"the family of problems returned {problem!r} for run {run}; it must return a Problem.")

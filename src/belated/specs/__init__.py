@@ -3,19 +3,3 @@
 A law is ``{"law": "Pareto", "alpha": 1.0}``, a policy ``{"policy": "UCB", "confidence": 1.0}``. In a problem, any
 number may be ``{"uniform": [low, high]}``, drawn again for each run, and an arm may be ``"repeat"``-ed; ``{"best": 0.6,
 "gap": 0.1, "arms": 10}`` is short for Bernoulli arms of which the first is best."""
-
-from belated.specs.laws import EXAMPLES, delay_spec, policy_spec, read_delay, read_policy, read_reward, reward_spec
-from belated.specs.problems import DeclaredFamily, problem_spec, read_problem
-
-__all__ = [
-    "EXAMPLES",
-    "DeclaredFamily",
-    "delay_spec",
-    "policy_spec",
-    "problem_spec",
-    "read_delay",
-    "read_policy",
-    "read_problem",
-    "read_reward",
-    "reward_spec",
-]

@@ -122,8 +122,6 @@ def _end(value: Any, at: str) -> float | int:
 
 @dataclass(frozen=True)
 class _Range:
-    """Evenly spaced values."""
-
     low: Annotated[float, Key(name="from", read=_end, give="a number, as in {from = 0, to = 500, steps = 11}")]
     high: Annotated[float, Key(name="to", read=_end, give="a number, as in {from = 0, to = 500, steps = 11}")]
     steps: Annotated[int, Domain(2, 10_000, whole=True)]

@@ -53,7 +53,6 @@ def load_toml(path: Path) -> dict[str, Any]:
 
 
 def _located(message: str, text: str) -> str:
-    """A syntax error with the line it is in."""
     position = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     lines = text.splitlines()
     if position is None or not 1 <= int(position[1]) <= len(lines):

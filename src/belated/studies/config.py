@@ -13,8 +13,9 @@ from typing import Annotated, Any
 from belated.errors import ConfigurationError
 from belated.policies import Policy, default_policies
 from belated.problem import Family, Problem
-from belated.specs import read_policy, read_problem
+from belated.specs.laws import read_policy
 from belated.specs.paths import check_sweepable, set_path, values_of
+from belated.specs.problems import read_problem
 from belated.specs.tables import (
     Key,
     Text,

@@ -10,14 +10,11 @@ from belated.atomic_output import make_folder
 from belated.errors import ReproductionInterrupted
 from belated.formatting import plural
 from belated.simulation.result import Result
-from belated.studies.claims import Claim, ClaimVerdict, Evidence, Status
+from belated.studies.claims import Claim, ClaimVerdict, Evidence
 from belated.studies.experiments import PaperExperiment
 from belated.studies.runner import Cost, ResultCache, RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.studies.study import Study
 from belated.validation import Domain, check_number
-
-EXPERIMENTS_ON_DEVICE = 3
-"""Experiments that a device plays at a time."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +26,6 @@ class ExperimentOutcome:
     verdicts: tuple[ClaimVerdict, ...]
     cost: Cost
     """What its results took, cached ones included."""
-
-    def count(self, status: Status) -> int:
-        return sum(verdict.status is status for verdict in self.verdicts)
 
 
 def reproduce(
@@ -72,7 +66,7 @@ def reproduce(
 
     try:
         with runner:  # the next experiment is read while the last one is played
-            for _, outcome in runner.run_all(play, enumerate(experiments), EXPERIMENTS_ON_DEVICE):
+            for _, outcome in runner.run_all(play, enumerate(experiments), on_device=3):
                 if done is not None:
                     done(outcome)
     except KeyboardInterrupt as error:

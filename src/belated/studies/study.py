@@ -16,8 +16,6 @@ from belated.specs.tables import suggest
 
 ENOUGH_RUNS = 400
 """Runs from which on a claim is judged: a confidence interval knows nothing of a tail that was not sampled."""
-FEWEST_RUNS = 8
-"""The fewest runs that a fraction leaves, where a study has as many."""
 
 Coordinates = Mapping[str, Any]
 """A value for each axis, by its name."""
@@ -43,11 +41,6 @@ class Cell:
     problem: Problem | Family
     policies: tuple[Policy, ...]
     horizon: int
-
-    @property
-    def name(self) -> str:
-        """The coordinates in words, for messages."""
-        return ",".join(f"{axis}={value}" for axis, value in self.coordinates.items()) or "all"
 
 
 def first_problem(cell: Cell, seed: int = 0) -> Problem:
@@ -160,8 +153,8 @@ class Study:
         return looks
 
     def scaled(self, fraction: float) -> Study:
-        """The same study with a fraction of the runs, but not fewer than a standard error needs."""
-        runs, most = (min(n, max(FEWEST_RUNS, round(n * fraction))) for n in (self.runs, self.max_runs))
+        """The same study with a fraction of the runs, but at least 8, as a standard error needs, if it has as many."""
+        runs, most = (min(n, max(8, round(n * fraction))) for n in (self.runs, self.max_runs))
         return replace(self, runs=runs, max_runs=most)
 
 

@@ -17,6 +17,7 @@ from belated.specs.tables import suggest
 from belated.studies.arena.scenarios import Scenario, scenarios
 from belated.studies.arena.scores import Scores
 from belated.studies.runner import RunBatch, RunnerStep, StoppingRule, StudyRunner
+from belated.studies.study import Cell, Study
 from belated.validation import check_integer, fields_of
 
 __all__ = ["Scenario", "Scores", "contestants", "labels_of", "play", "scenarios"]
@@ -146,8 +147,10 @@ def play(
     runner = StudyRunner(seed=seed, workers=workers, device=device, watch=watch)
 
     def play_one(scenario: Scenario) -> Scores:
-        study = scenario.study(policies, labels, runs or FIRST_RUNS, runs or MAX_RUNS)
-        return runner.run(study, _until_precise(scenario, labels, study.runs, study.max_runs))
+        cell = Cell({}, scenario.problem, tuple(policies), scenario.horizon)
+        least, most = runs or FIRST_RUNS, runs or MAX_RUNS
+        study = Study(scenario.name, scenario.reason, (), labels, (cell,), least, most, 1)
+        return runner.run(study, _until_precise(scenario, labels, least, most))
 
     ordered = scenarios if device == "cpu" else sorted(scenarios, key=lambda scenario: -scenario.horizon)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -36,11 +37,8 @@ _COLOURS = LinearSegmentedColormap.from_list(
 )
 _HELD, _HELD_COLOUR = "◆", "#1F5FA8"
 """Marks the names of scenarios that were held out, which have this colour."""
-_NEW_COLOUR = "#7B2CBF"
 _TILE = 0.27
 """The height of a tile in inches."""
-_LETTERS = 15
-"""Letters of the note below, in an inch."""
 
 
 def heat_map(scores: Scores) -> Figure:
@@ -68,7 +66,7 @@ def heat_map(scores: Scores) -> Figure:
                 fontweight="bold",
             )
         if len(parts) > 1:
-            _tiles(grid[-1], scores.means()[None, order], np.zeros((1, len(order)), np.bool_), bold=[0])
+            _tiles(grid[-1], scores.means()[None, order], bold=0)
             grid[-1].set_yticks([0], ["all scenarios: geometric mean"], fontweight="bold")
         for axes in grid[1:]:
             axes.set_xticks([])
@@ -91,7 +89,7 @@ def small_map(scores: Scores) -> Figure:
         figure = Figure(figsize=(9.0, 1.9 + _TILE * len(labels)), dpi=150, layout="constrained")
         figure.suptitle("Regret relative to the best policy: geometric means", fontsize=13, fontweight="bold")
         axes = figure.subplots()
-        _tiles(axes, values, np.zeros(values.shape, np.bool_), bold=range(len(labels)), columns=[0])
+        _tiles(axes, values, bold=np.s_[:, 0])
         titles = ["all scenarios"] + [_SHORT[kind] for kind in scores.kinds if len(parts) > 1] + ["worst scenario"]
         counts = [f"({len(part.scenarios)})" for part in parts] + [""]
         axes.xaxis.tick_top()
@@ -116,7 +114,7 @@ def _mark_new(names: Iterable[Text]) -> None:
     for text in names:
         text.set_fontweight("bold")
         if is_new(text.get_text()):
-            text.set_color(_NEW_COLOUR)
+            text.set_color("#7B2CBF")  # violet
 
 
 def _note_below(figure: Figure, scores: Scores, held: str = "") -> None:
@@ -125,7 +123,8 @@ def _note_below(figure: Figure, scores: Scores, held: str = "") -> None:
     runs = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     new = " Violet: policies introduced with this package." if any(map(is_new, scores.labels)) else ""
     note = f"{runs} runs per scenario, the same rewards and delays for all policies.{held}{new}"
-    figure.supxlabel(textwrap.fill(note, int(_LETTERS * figure.get_figwidth())), fontsize=8, color="#555555")
+    letters = int(15 * figure.get_figwidth())  # 15 to an inch
+    figure.supxlabel(textwrap.fill(note, letters), fontsize=8, color="#555555")
     layout = figure.get_layout_engine()
     if layout is not None:
         layout.execute(figure)  # and again when it is drawn: names at the edge move as tiles grow narrower
@@ -136,7 +135,7 @@ def _block(axes: Axes, part: Scores, order: list[int]) -> None:
     ratios = part.ratio[:, order]
     last = len(part.scenarios)
     best = np.vstack([ratios == 1.0, np.zeros(len(order), np.bool_)])
-    _tiles(axes, np.vstack([ratios, part.means()[order]]), best, bold=[last])
+    _tiles(axes, np.vstack([ratios, part.means()[order]]), bold=last, best=best)
     names = [f"{scenario.name} {_HELD}" if scenario.held_out else scenario.name for scenario in part.scenarios]
     axes.set_yticks(range(last + 1), [*names, "geometric mean"])
     for scenario, text in zip(part.scenarios, axes.get_yticklabels(), strict=False):
@@ -147,17 +146,14 @@ def _block(axes: Axes, part: Scores, order: list[int]) -> None:
 
 
 def _tiles(
-    axes: Axes,
-    values: npt.NDArray[np.float64],
-    best: npt.NDArray[np.bool_],
-    *,
-    bold: Iterable[int],
-    columns: Iterable[int] | None = None,
+    axes: Axes, values: npt.NDArray[np.float64], *, bold: Any, best: npt.NDArray[np.bool_] | None = None
 ) -> None:
-    """Tiles with their numbers, the darker the larger; bold where it is best, and in some lines (of some columns)."""
+    """Tiles with their numbers, the darker the larger; bold where they are best, and at the index ``bold``."""
+    best = np.zeros(values.shape, np.bool_) if best is None else best
+    strong = best.copy()
+    strong[bold] = True
     heat = np.log2(np.clip(values, 1.0, DARKEST)) / math.log2(DARKEST)
     axes.imshow(heat, cmap=_COLOURS, vmin=0.0, vmax=1.0, aspect="auto")
-    strong = {(i, j) for i in bold for j in (range(values.shape[1]) if columns is None else columns)}
     for i, j in np.ndindex(*values.shape):
         axes.text(
             j,
@@ -166,7 +162,7 @@ def _tiles(
             ha="center",
             va="center",
             color="white" if heat[i, j] > 0.62 else "#08613F" if best[i, j] else "#222222",
-            fontweight="bold" if best[i, j] or (i, j) in strong else "normal",
+            fontweight="bold" if strong[i, j] else "normal",
         )
     axes.set_xticks(np.arange(values.shape[1] + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(values.shape[0] + 1) - 0.5, minor=True)

@@ -11,11 +11,10 @@ from importlib.resources import files
 from typing import Annotated, Any
 
 from belated.errors import ConfigurationError
-from belated.policies import Policy
 from belated.problem import Family, Problem
-from belated.specs import read_problem
+from belated.specs.problems import read_problem
 from belated.specs.tables import Key, Text, from_table, suggest
-from belated.studies.study import Cell, Study, first_problem
+from belated.studies.study import Cell, first_problem
 from belated.validation import MAX_HORIZON, Domain
 
 INDEPENDENT, DEPENDENT, LOST = "independent", "reward-dependent", "lost"
@@ -50,11 +49,6 @@ class Scenario:
     def problem(self) -> Problem | Family:
         return read_problem(dict(self.spec), f"{self.name}.problem")
 
-    def study(self, policies: Sequence[Policy], labels: Sequence[str], runs: int, max_runs: int) -> Study:
-        """The scenario as a study without axes."""
-        cell = Cell({}, self.problem, tuple(policies), self.horizon)
-        return Study(self.name, self.reason, (), tuple(labels), (cell,), runs, max_runs, 1)
-
     def to_dict(self) -> dict[str, Any]:
         """As plain data, with the names that files use."""
         return {"held" if key == "held_out" else key: value for key, value in asdict(self).items()}
@@ -67,8 +61,6 @@ class Scenario:
 
 @dataclass(frozen=True)
 class _ScenarioTable:
-    """The keys of a scenario in a file."""
-
     reason: Text
     horizon: Annotated[int, Domain(1, MAX_HORIZON, whole=True)]
     problem: Annotated[Any, Key(give="a table with rewards and delays")]

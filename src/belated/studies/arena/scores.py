@@ -22,8 +22,6 @@ from belated.studies.arena.scenarios import KINDS, Scenario
 
 HIGH = 1.25
 """Ratios above this are counted."""
-FEW_RUNS = 30
-"""With fewer runs of a scenario a standard error says little, and is not shown."""
 FORMAT = "belated.arena.1"
 _ARRAYS = ("regret", "stderr", "error", "runs")
 
@@ -80,7 +78,7 @@ class Scores:
     @property
     def precision(self) -> str:
         """How precise the ratios are, as a sentence; empty where a scenario has too few runs to say."""
-        if int(self.runs.min()) < FEW_RUNS:
+        if int(self.runs.min()) < 30:
             return ""
         return f"Standard errors are at most {100 * self.max_rel_error:.1f} % of a ratio."
 

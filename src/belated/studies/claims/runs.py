@@ -64,6 +64,15 @@ def check_evenly_spaced(study: Study) -> int:
     return study.checkpoints
 
 
+@dataclass(frozen=True)
+class PolicyTest(CellTest):
+    """A test of one policy in every cell."""
+
+    policy: PolicyName
+    low: float = -math.inf
+    high: float = math.inf
+
+
 class CurveTest(CellTest):
     """A test of curves at evenly spaced checkpoints."""
 
@@ -71,14 +80,9 @@ class CurveTest(CellTest):
         check_evenly_spaced(study)
 
 
-@dataclass(frozen=True)
-class Flat(CurveTest, kind="flat"):
+class Flat(CurveTest, PolicyTest, kind="flat"):
     """On average over the runs, the share of flat stretches (no regret at all between two checkpoints) in the part of
     the curve before its last rise is between ``low`` and ``high``."""
-
-    policy: PolicyName
-    low: float = -math.inf
-    high: float = math.inf
 
     def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
         shares = BoundedMean(flat_shares(evidence.curve(self.policy, cell)))
@@ -118,13 +122,8 @@ class SameSlope(CurveTest, kind="same slope"):
         return f"slope of {self.policy} / slope of {self.than}", ratio(x, y), note
 
 
-@dataclass(frozen=True)
-class Straight(CellTest, kind="straight"):
+class Straight(PolicyTest, kind="straight"):
     """The regret of the second half of a run is between ``low`` and ``high`` times that of the first half."""
-
-    policy: PolicyName
-    low: float = -math.inf
-    high: float = math.inf
 
     def check(self, study: Study) -> None:
         if check_evenly_spaced(study) % 2:
@@ -166,14 +165,9 @@ class Eliminates(CellTest, kind="eliminates"):
         return what, share, f"{share.hits:,} of {share.count:,} runs"
 
 
-@dataclass(frozen=True)
-class Even(CellTest, kind="even"):
+class Even(PolicyTest, kind="even"):
     """The share of runs in which ``policy`` has pulled all arms that it did not eliminate equally often, up to one
     pull, is between ``low`` and ``high``."""
-
-    policy: PolicyName
-    low: float = -math.inf
-    high: float = math.inf
 
     def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
         arms = range(evidence.results[cell].pulls.shape[2])

@@ -15,22 +15,25 @@ from belated.studies.claims.evidence import Evidence, in_words, joined, log_slop
 from belated.studies.study import AxisName, PolicyName, Study
 from belated.validation import Positive
 
-_MORE_RUNS = 4.0
-"""A confidence set of points on a grid does not shrink by a law; try the next look."""
-
 
 @dataclass(frozen=True)
-class Rises(ClaimTest, kind="rises"):
-    """The regret of ``policy`` at each value of an axis is above ``factor`` times that at the value before; with
-    ``steps = false``, at the last value above ``factor`` times that at the first. Averaged over the other axes."""
+class AlongTest(ClaimTest):
+    """A test of the regret of ``policy`` along an axis of several values."""
 
     policy: PolicyName
     along: AxisName
-    factor: Positive = 1.0
-    steps: bool = True
 
     def check(self, study: Study) -> None:
         study.check_several(self.along)
+
+
+@dataclass(frozen=True)
+class Rises(AlongTest, kind="rises"):
+    """The regret of ``policy`` at each value of an axis is above ``factor`` times that at the value before; with
+    ``steps = false``, at the last value above ``factor`` times that at the first. Averaged over the other axes."""
+
+    factor: Positive = 1.0
+    steps: bool = True
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         regrets = list(evidence.pooled_along(self.policy, self.along).items())
@@ -41,12 +44,10 @@ class Rises(ClaimTest, kind="rises"):
 
 
 @dataclass(frozen=True)
-class Falls(ClaimTest, kind="falls"):
+class Falls(AlongTest, kind="falls"):
     """Along an axis, the regret of ``policy`` rises from each value to the next up to the value ``top``, and falls from
     each to the next after it. Averaged over the other axes."""
 
-    policy: PolicyName
-    along: AxisName
     top: float
 
     def check(self, study: Study) -> None:
@@ -64,16 +65,11 @@ class Falls(ClaimTest, kind="falls"):
 
 
 @dataclass(frozen=True)
-class Steady(ClaimTest, kind="steady"):
+class Steady(AlongTest, kind="steady"):
     """The regret of ``policy`` at every value of an axis is within a share ``within`` of that at the first. Averaged
     over the other axes."""
 
-    policy: PolicyName
-    along: AxisName
     within: Positive
-
-    def check(self, study: Study) -> None:
-        study.check_several(self.along)
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:
         (start, first), *rest = evidence.pooled_along(self.policy, self.along).items()
@@ -120,12 +116,10 @@ class Crosses(ClaimTest, kind="crosses"):
 
 
 @dataclass(frozen=True)
-class Increase(ClaimTest, kind="increase"):
+class Increase(AlongTest, kind="increase"):
     """From the first to the last value of an axis, the regret of ``policy`` grows by between ``low`` and ``high`` for
     each unit of the axis; both are multiplied by the value of the axis ``per``, if one is named."""
 
-    policy: PolicyName
-    along: AxisName
     low: float = -math.inf
     high: float = math.inf
     per: AxisName = ""
@@ -149,12 +143,10 @@ class Increase(ClaimTest, kind="increase"):
 
 
 @dataclass(frozen=True)
-class Peak(ClaimTest, kind="peak"):
+class Peak(AlongTest, kind="peak"):
     """Along an axis, the regret of ``policy`` is largest at a value from ``low`` to ``high``: at one of these it is
     above that at every value outside."""
 
-    policy: PolicyName
-    along: AxisName
     low: float
     high: float
 
@@ -187,14 +179,12 @@ class Peak(ClaimTest, kind="peak"):
 
 
 @dataclass(frozen=True)
-class PeakMovesRight(ClaimTest, kind="peak moves right"):
+class PeakMovesRight(AlongTest, kind="peak moves right"):
     """From one value of the axis ``over`` to the next, the peak along the axis ``along`` moves left by less than
     ``slack``, and from the first to the last it moves right.
 
     The confidence set of a peak is the values that the highest one is not surely above."""
 
-    policy: PolicyName
-    along: AxisName
     over: AxisName
     slack: Positive
 
@@ -215,7 +205,7 @@ class PeakMovesRight(ClaimTest, kind="peak moves right"):
         findings.append(self._moved(f"{self.over} {values[0]} to {values[-1]}", peaks[0], peaks[-1], 0.0))
         tops = ", ".join(f"{value}: {peak[0]:g}" for value, peak in zip(values, peaks, strict=True))
         status = Status.all_of(finding.status for finding in findings)
-        needed = _MORE_RUNS if status is Status.UNDECIDED else 1.0
+        needed = 4.0 if status is Status.UNDECIDED else 1.0  # the set does not shrink by a law: try the next look
         return Verdict(status, tuple(findings), f"peak by {self.over}: {tops}", needed)
 
     def _peak(self, evidence: Evidence, risk: float) -> tuple[float, float, float]:
@@ -242,12 +232,10 @@ class PeakMovesRight(ClaimTest, kind="peak moves right"):
 
 
 @dataclass(frozen=True)
-class Slope(ClaimTest, kind="slope"):
+class Slope(AlongTest, kind="slope"):
     """The regret of ``policy`` grows like a power between ``low`` and ``high`` of an axis: the slope of a straight line
     through the logarithms."""
 
-    policy: PolicyName
-    along: AxisName
     low: float
     high: float
 

@@ -35,8 +35,9 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 from belated.errors import ConfigurationError, UnknownName
-from belated.specs import read_policy, read_problem
+from belated.specs.laws import read_policy
 from belated.specs.paths import SWEEPABLE, check_sweepable, set_path, values_of
+from belated.specs.problems import read_problem
 from belated.specs.tables import (
     Key,
     Text,
@@ -86,8 +87,6 @@ class PaperExperiment:
 
 @dataclass(frozen=True)
 class _ExperimentTable:
-    """The keys of a file."""
-
     title: Text
     place: Text
     about: Text
@@ -105,8 +104,6 @@ def _read_checkpoints(data: Any, at: str) -> int | tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _AxisTable:
-    """The keys of an axis."""
-
     name: Text
     values: Annotated[list[Any], Key(read=values_of, give="a list of values, such as [0, 100, 200]")]
     key: Text = ""
@@ -138,8 +135,6 @@ def _read_axes(data: Any, at: str) -> tuple[_AxisTable, ...]:
 
 @dataclass(frozen=True)
 class _StudyTable:
-    """The keys of a study."""
-
     horizon: Annotated[Any, Key(give="the rounds of a run")]
     runs: Annotated[int, _RUNS]
     problem: Annotated[Any, Key(give="a table with rewards and delays")]
@@ -270,7 +265,7 @@ def _labels(policies: list[tuple[str, Mapping[str, Any]]], at: str) -> tuple[str
 
 
 def _claim(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> Claim:
-    study = _named_study(values, at, studies)
+    study = _named_study(values.get("study"), at, studies)
     claim = from_table(Claim, values, at, "A claim")
     part = _part(study, claim.where, f"{at}.where")
     with naming(f"{at}.each"):
@@ -303,8 +298,7 @@ def _figure(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) ->
 
 
 def _check_row(row: PanelRow, at: str, studies: Mapping[str, Study]) -> None:
-    """Raise an error if a row of panels cannot be drawn."""
-    part = _part(_named_study({"study": row.study}, at, studies), row.where, f"{at}.where")
+    part = _part(_named_study(row.study, at, studies), row.where, f"{at}.where")
     _check_names(row, part, at)
     if not set(row.log) <= {"x", "y"}:
         raise ConfigurationError(f'{at}.log is {fmt(list(row.log))}; give "x", "y" or both.')
@@ -340,8 +334,7 @@ def _part(study: Study, where: Mapping[str, Any], at: str) -> Study:
     return study.within(where)[0]
 
 
-def _named_study(data: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> Study:
-    name = data.get("study")
+def _named_study(name: Any, at: str, studies: Mapping[str, Study]) -> Study:
     if not isinstance(name, str) or name not in studies:
         raise ConfigurationError(f"{at}.study is {fmt(name)}; give one of {', '.join(studies)}.")
     return studies[name]

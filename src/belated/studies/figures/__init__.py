@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = ["ROWS", "FigureSpec", "PanelRow", "Reference", "describe_runs", "draw", "table"]
-
-_GOLDEN = 0.62
-PANELS_ON_PAGE, PANELS_IN_COLUMN = 5, 3
-"""Panels side by side at most."""
 
 
 def _read_rows(data: Any, at: str) -> tuple[PanelRow, ...]:
@@ -52,7 +49,8 @@ def draw(spec: FigureSpec, evidence: Mapping[str, Evidence]) -> Figure:
     with matplotlib.rc_context(SMALL):
         lines = _lines(spec, evidence)
         width = PAGE if spec.page else COLUMN
-        heights = [_height(width, len(line)) * spec.height for line in lines]
+        shapes = [width / len(line) if len(line) > 1 else min(width, COLUMN * 1.3) for line in lines]
+        heights = [max(0.62 * shape, 1.35) * spec.height for shape in shapes]
         figure = Figure(figsize=(width, sum(heights) + 0.3), dpi=300, layout="constrained")
         parts = figure.subfigures(len(lines), 1, height_ratios=heights, squeeze=False)[:, 0]
         legends: dict[str, Any] = {}
@@ -85,25 +83,18 @@ def _lines(spec: FigureSpec, evidence: Mapping[str, Evidence]) -> list[list[_Pan
     lines = [[(row, title, part) for title, part in row.panels(evidence[row.study])] for row in spec.rows]
     if spec.page and all(len(line) == 1 for line in lines):
         lines = [[line[0] for line in lines]]
-    most = PANELS_ON_PAGE if spec.page else PANELS_IN_COLUMN
-    return [part for line in lines for part in _even(line, most)]
-
-
-def _even(panels: list[_Panel], most: int) -> list[list[_Panel]]:
-    """Panels in lines of at most that many, as even as possible."""
-    count = -(-len(panels) // most)
-    size = -(-len(panels) // count)
-    return [panels[start : start + size] for start in range(0, len(panels), size)]
+    most = 5 if spec.page else 3  # side by side
+    parts = []
+    for line in lines:
+        size = math.ceil(len(line) / math.ceil(len(line) / most))  # as even as possible
+        parts += [line[start : start + size] for start in range(0, len(line), size)]
+    return parts
 
 
 def _columns(labels: list[str], letters: int) -> int:
     """Columns of a legend: all in one line if that many letters suffice, else in as few even lines as possible."""
     lines = -(-sum(len(label) + 6 for label in labels) // letters)
     return -(-len(labels) // lines)
-
-
-def _height(width: float, count: int) -> float:
-    return max(width / count * _GOLDEN, 1.35) if count > 1 else min(width, COLUMN * 1.3) * _GOLDEN
 
 
 def describe_runs(spec: FigureSpec, evidence: Mapping[str, Evidence]) -> str:

@@ -21,11 +21,10 @@ from belated.studies.claims import Evidence
 from belated.studies.claims.evidence import axis_value
 from belated.studies.figures import FigureSpec, describe_runs, draw, table
 from belated.studies.report import phrasing
-from belated.studies.report.summary import StudyBounds, Summary, bounds_table, summarize
+from belated.studies.report.summary import Guarantee, Summary, bounds_table, summarize
 from belated.studies.reproduce import ExperimentOutcome
 
 __all__ = ["Report", "Summary", "summarize"]
-
 _CLAIM_KEYS = ("sentence", "place", "reading", "own", "confidence")
 
 
@@ -33,11 +32,10 @@ class Report:
     """``out``/report: all of it, or nothing. Figures are drawn in a thread while the next experiment is played."""
 
     def __init__(self, out: Path) -> None:
-        self._out = out
         self._stage = StagedOutput(out)
         self._drawing = ThreadPoolExecutor(1)  # matplotlib is not thread-safe
         self._figures: dict[str, Future[tuple[bytes, str]]] = {}
-        self._bounds: dict[str, Future[list[StudyBounds]]] = {}
+        self._bounds: dict[str, Future[dict[str, list[Guarantee]]]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +44,9 @@ class Report:
     def _folder(self) -> Path:
         """The folder of figures, created when the first is drawn."""
         self._stage.__enter__()
-        return self._stage.inside("report/figures")
+        folder = self._stage.path("report/figures")
+        folder.mkdir()
+        return folder
 
     def add(self, outcome: ExperimentOutcome) -> None:
         """Begin to draw the figures of a finished experiment, and to compute its bounds."""
@@ -73,7 +73,7 @@ class Report:
             with open(self._stage.path(f"report/{name}"), "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         self._stage.commit()
-        return self._out / "report" / "index.html"
+        return self._stage.folder / "report" / "index.html"
 
     def __exit__(self, *error: Any) -> None:
         self._drawing.shutdown(cancel_futures=True)
@@ -96,7 +96,7 @@ def page(
     summary: Summary,
     outcomes: Sequence[ExperimentOutcome],
     figures: Mapping[str, tuple[bytes, str]],
-    bounds: Mapping[str, Sequence[StudyBounds]],
+    bounds: Mapping[str, Mapping[str, list[Guarantee]]],
 ) -> str:
     """The report as one self-contained HTML page. ``figures`` has the SVG and the note of each figure, ``bounds`` what
     theory guarantees in the studies of each experiment."""

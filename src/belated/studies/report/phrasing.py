@@ -99,7 +99,6 @@ def markdown(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> str:
 
 
 def _blocks(outcome: ExperimentOutcome) -> Iterator[str]:
-    """The paragraphs and tables of an experiment."""
     experiment = outcome.experiment
     yield _plain(f"## {experiment.name}: {experiment.title}")
     yield _plain(f"*{experiment.place}.* {experiment.about}")

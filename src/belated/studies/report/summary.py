@@ -52,8 +52,8 @@ def summarize(
     """The summary of outcomes."""
 
     def counts(paper: bool) -> dict[str, int]:
-        chosen = [outcome for outcome in outcomes if outcome.experiment.paper is paper]
-        return {str(status): sum(outcome.count(status) for outcome in chosen) for status in Status}
+        chosen = [one.status for outcome in outcomes if outcome.experiment.paper is paper for one in outcome.verdicts]
+        return {str(status): chosen.count(status) for status in Status}
 
     return Summary(
         seed,
@@ -120,14 +120,9 @@ class Guarantee:
         return self.bound < self.trivial
 
 
-StudyBounds = tuple[str, list[Guarantee]]
-"""The name of a study, and its bounds."""
-
-
-def bounds_table(studies: Mapping[str, Evidence]) -> list[StudyBounds]:
+def bounds_table(studies: Mapping[str, Evidence]) -> dict[str, list[Guarantee]]:
     """The bounds for each study of an experiment, where there are some."""
-    tables = [(name, guarantees(evidence)) for name, evidence in studies.items()]
-    return [(name, rows) for name, rows in tables if rows]
+    return {name: rows for name, evidence in studies.items() if (rows := guarantees(evidence))}
 
 
 def guarantees(evidence: Evidence) -> list[Guarantee]:
