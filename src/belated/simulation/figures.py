@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import multiprocessing.connection
+import os
+import signal
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from belated.formatting import grouped
+from belated.formatting import compact, grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,6 +110,29 @@ def save_figure(figure: Figure, path: Path) -> None:
     """Save a figure; the same figure gives the same bytes."""
     with matplotlib.rc_context(STYLE):
         figure.savefig(path, metadata=_WITHOUT_DATE.get(path.suffix.lower()))
+
+
+def compact_tick(value: float, position: int | None) -> str:
+    """The label of a tick; a function by name, so that figures can be pickled."""
+    return compact(value)
+
+
+def save_figures(figure: Figure, paths: Sequence[Path]) -> None:
+    """Save a figure in several formats, laid out once."""
+    for path in paths:
+        save_figure(figure, path)
+        figure.set_layout_engine("none")
+
+
+def end_with_parent() -> None:
+    """Make this process, which saves figures for another one, ignore Ctrl-C and end when the other one is gone."""
+
+    def wait() -> None:
+        multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])  # type: ignore[union-attr]
+        os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def curve(

@@ -11,9 +11,8 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from belated.errors import ConfigurationError
-from belated.formatting import compact
 from belated.policies import POLICIES
-from belated.simulation.figures import BAND, COLOURS, STYLE
+from belated.simulation.figures import BAND, COLOURS, STYLE, compact_tick
 from belated.studies.claims.evidence import Evidence, in_words
 from belated.studies.study import AxisName, Coordinates, PolicyName, Study
 
@@ -77,7 +76,7 @@ def tidy(*axes: Any, max_ticks: int = 5) -> None:
     for axis in axes:
         if axis.get_scale() == "linear":
             axis.set_major_locator(MaxNLocator(max_ticks, steps=[1, 2, 2.5, 5, 10]))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+        axis.set_major_formatter(FuncFormatter(compact_tick))
         axis.set_minor_formatter(NullFormatter())
 
 

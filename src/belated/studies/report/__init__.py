@@ -6,17 +6,19 @@ import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.resources import files
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Self
 
 from jinja2 import Environment, StrictUndefined
+from matplotlib.figure import Figure
 
 from belated.atomic_output import StagedOutput
-from belated.simulation.figures import save_figure
+from belated.simulation.figures import end_with_parent, save_figures
 from belated.studies.claims import Evidence
 from belated.studies.claims.evidence import axis_value
 from belated.studies.figures import FigureSpec, describe_runs, draw, table
@@ -29,12 +31,14 @@ _CLAIM_KEYS = ("sentence", "place", "reading", "own", "confidence")
 
 
 class Report:
-    """``out``/report: all of it, or nothing. Figures are drawn in a thread while the next experiment is played."""
+    """``out``/report: all of it, or nothing. Figures are drawn in a thread while the next experiment is played, and
+    saved by processes: matplotlib takes seconds, and on a GPU playing takes no longer."""
 
     def __init__(self, out: Path) -> None:
         self._stage = StagedOutput(out)
         self._drawing = ThreadPoolExecutor(1)  # matplotlib is not thread-safe
-        self._figures: dict[str, Future[tuple[bytes, str]]] = {}
+        self._saving = ProcessPoolExecutor(2, get_context("spawn"), end_with_parent)
+        self._figures: dict[str, Future[SavedFigure]] = {}
         self._bounds: dict[str, Future[dict[str, list[Guarantee]]]] = {}
 
     def __enter__(self) -> Self:
@@ -54,7 +58,9 @@ class Report:
         self._bounds[experiment.name] = self._drawing.submit(bounds_table, outcome.evidence)
         for spec in experiment.figures:
             name = experiment.file_name(spec)
-            self._figures[name] = self._drawing.submit(_write_figure, folder / name, spec, outcome.evidence)
+            self._figures[name] = self._drawing.submit(
+                _draw_figure, self._saving, folder / name, spec, outcome.evidence
+            )
 
     def finish(self, summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Path:
         """Write what is left, and move it all into place; returns the page's path."""
@@ -62,7 +68,7 @@ class Report:
             if outcome.experiment.name not in self._bounds:
                 self.add(outcome)
         self._folder.mkdir(exist_ok=True)  # where nothing was drawn
-        figures = {name: future.result() for name, future in self._figures.items()}
+        figures = {name: future.result().finish() for name, future in self._figures.items()}
         bounds = {name: future.result() for name, future in self._bounds.items()}
         texts = {
             "index.html": page(summary, outcomes, figures, bounds),
@@ -77,19 +83,41 @@ class Report:
 
     def __exit__(self, *error: Any) -> None:
         self._drawing.shutdown(cancel_futures=True)
+        self._saving.shutdown(cancel_futures=True)
         if "_folder" in self.__dict__:
             self._stage.__exit__(*error)
 
 
-def _write_figure(path: Path, spec: FigureSpec, evidence: Mapping[str, Evidence]) -> tuple[bytes, str]:
-    """Write a figure and its data into files; returns its SVG, and a note on its runs."""
-    paths = {suffix: path.with_name(f"{path.name}.{suffix}") for suffix in ("svg", "pdf", "png", "csv")}
+@dataclass(frozen=True)
+class SavedFigure:
+    """A figure that another process is saving."""
+
+    figure: Figure
+    paths: list[Path]  # the first is the SVG
+    saved: Future[None]
+    note: str  # on its runs
+
+    def finish(self) -> tuple[bytes, str]:
+        """Wait until it is saved; returns its SVG and the note."""
+        try:
+            self.saved.result()
+        except BrokenExecutor:  # the process was killed
+            save_figures(self.figure, self.paths)
+        return self.paths[0].read_bytes(), self.note
+
+
+def _draw_figure(
+    saving: ProcessPoolExecutor, path: Path, spec: FigureSpec, evidence: Mapping[str, Evidence]
+) -> SavedFigure:
+    """Draw a figure, let it be saved, and write its data."""
     figure = draw(spec, evidence)
-    for suffix in ("svg", "pdf", "png"):
-        save_figure(figure, paths[suffix])
-        figure.set_layout_engine("none")  # it is laid out now
-    table(spec, evidence).convert_dtypes().to_csv(paths["csv"], index=False, lineterminator="\n")
-    return paths["svg"].read_bytes(), describe_runs(spec, evidence)
+    svg, pdf, png, csv = (path.with_name(f"{path.name}.{suffix}") for suffix in ("svg", "pdf", "png", "csv"))
+    try:
+        saved = saving.submit(save_figures, figure, [svg, pdf, png])
+    except BrokenExecutor as error:
+        (saved := Future()).set_exception(error)
+    table(spec, evidence).convert_dtypes().to_csv(csv, index=False, lineterminator="\n")
+    return SavedFigure(figure, [svg, pdf, png], saved, describe_runs(spec, evidence))
 
 
 def page(
