@@ -23,8 +23,13 @@ from belated.kernel.pipeline import KernelFunction
 PACKAGE = Path(cache.__file__).parents[1]
 NEEDS_JIT = pytest.mark.skipif(not JIT, reason="nothing is compiled")
 READ_KEYS = """
-import importlib, json, sys
+import functools, importlib, importlib.machinery, json, sys
 from pathlib import Path
+
+# unchanged files are compiled to bytecode once
+importlib.machinery.SourceFileLoader.source_to_code = staticmethod(
+    functools.cache(lambda data, path: compile(data, path, "exec", dont_inherit=True))
+)
 
 def keys():
     loaded = ("belated", "mine", "helper", "moved", "settings")
