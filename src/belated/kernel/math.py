@@ -7,7 +7,7 @@ bit.
 >>> abs(log(10.0) - 2.302585092994046) < 1e-15, abs(exp(1.0) - 2.718281828459045) < 1e-15
 (True, True)
 >>> from belated.kernel.rng import word
->>> 0.0 < beta_draw(2.0, 3.0, word(1, 2, 3, 4)) < 1.0
+>>> 0.0 < beta_draw(2.0, 3.0, word(np.uint64(1), np.uint64(2), 3, 4)) < 1.0
 True
 """
 
