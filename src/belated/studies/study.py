@@ -42,6 +42,11 @@ class Cell:
     policies: tuple[Policy, ...]
     horizon: int
 
+    @property
+    def name(self) -> str:
+        """The coordinates in words, for messages."""
+        return ",".join(f"{axis}={value}" for axis, value in self.coordinates.items()) or "all"
+
 
 def first_problem(cell: Cell, seed: int = 0) -> Problem:
     """The problem of a cell; where each run has its own, that of the first run."""

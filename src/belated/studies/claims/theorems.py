@@ -138,6 +138,5 @@ class Tabled(ClaimTest, kind="tabled"):
         rows = {row.setting: row for row in table(one_problem(cell), cell.horizon)}
         row = rows.get(cell.coordinates[self.over])
         if row is None or row.previous is None or row.paper is None:
-            where = ",".join(f"{axis}={value}" for axis, value in cell.coordinates.items()) or "all"
-            raise ConfigurationError(f"Table 1 compares nothing for the problem at {where}.")
+            raise ConfigurationError(f"Table 1 compares nothing for the problem at {cell.name}.")
         return row
