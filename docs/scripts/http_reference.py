@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 import http_examples
 import msgspec
@@ -12,7 +12,7 @@ from markdown_tables import table
 
 from belated.policies import POLICIES
 from belated.service.api import GROUPS, openapi
-from belated.service.api.messages import EventLine
+from belated.service.api.messages import doc
 from belated.service.api.monitoring import NDJSON, PARQUET, PLAIN
 from belated.service.api.openapi import PATH_PARAMETERS
 from belated.service.api.routing import ANY_REQUEST, KEYED, Route
@@ -73,6 +73,37 @@ OBJECTS = [
     "Elimination",
     "Ages",
 ]
+
+
+class EventLine(msgspec.Struct):
+    """A line of ``GET .../events``. Fields that do not apply are omitted."""
+
+    seq: Annotated[int, doc("Its number in the experiment: 1, 2, ..., without a gap.")]
+    kind: Annotated[
+        str,
+        doc(
+            "`decided`, `observed`, `imputed`, `replaced` (the true reward after an imputed one), "
+            "`cancelled`, `arm-added`, `stopped` or `resumed`."
+        ),
+    ]
+    at: Annotated[str, doc("When it was written.")]
+    id: Annotated[str, doc("The id of the decision.")]
+    arm: Annotated[str, doc("The arm of the decision.")]
+    reward: Annotated[
+        float, doc("For `observed`, `imputed` and `replaced`; for `cancelled`, the retracted imputed reward.")
+    ]
+    deadline: Annotated[str, doc("For `decided`: when silence counts as feedback.")]
+    unit: Annotated[str, doc("For `decided`.")]
+    metadata: Annotated[dict[str, Any], doc("For `decided`.")]
+    count: Annotated[int, doc("For `decided`, in a batch with an id: its number of decisions.")]
+    of: Annotated[int, doc("For `decided`, in a batch with an id: the caller's total.")]
+    observed_at: Annotated[
+        str, doc("For `observed` and `replaced`: when the feedback was observed, if its sender said so.")
+    ]
+    name: Annotated[str, doc("For `arm-added`: the new arm.")]
+    moved: Annotated[
+        bool, doc("True if it happened elsewhere, before a bandit was imported; `at` is the time of the import.")
+    ]
 
 
 def http_page() -> str:

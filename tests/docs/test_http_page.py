@@ -15,7 +15,6 @@ from pages import ROOT
 from serving import hosting
 
 from belated.service.api import ROUTES, openapi
-from belated.service.api.messages import EventLine
 from belated.service.api.routing import ANY_REQUEST, KEYED
 from belated.service.dashboard.counters import Page
 from belated.service.problem_types import ProblemType
@@ -123,6 +122,8 @@ def test_the_document_has_the_statuses_of_each_route() -> None:
 
 def fields() -> dict[str, dict[str, str]]:
     """The description of every field, by object."""
+    from http_reference import EventLine
+
     schemas = dict(openapi.document()["components"]["schemas"])
     del schemas["Policy"]
     schemas |= msgspec.json.schema_components([Page, EventLine])[1]

@@ -11,7 +11,7 @@ from model import CANCELLED, IMPUTED, OBSERVED, PENDING, Made, Model
 from belated.errors import ApiError
 from belated.live.bandit import Bandit
 from belated.service.core import operations as op
-from belated.service.core.spec import Silence, Spec, checked_spec
+from belated.service.core.spec import Silence, Spec, checked_spec, make_policy
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.core.writer import Writer
 
@@ -57,7 +57,7 @@ class Verbs:
                 assert result[1] is True
                 self.specs[name] = spec
                 self.model.arms[name], self.model.silence[name], self.model.order[name] = names, silence, []
-                self.bandits[name] = Bandit(names, spec.make_policy(), seed=seed), {}
+                self.bandits[name] = Bandit(names, make_policy(spec.policy), seed=seed), {}
             elif self.specs[name] == spec:
                 assert result[1] is False
             else:
@@ -73,7 +73,7 @@ class Verbs:
                 refused(error, 409, "arm-exists")
             elif arm in self.model.arms[name]:
                 assert result[1] is False
-            elif not self.specs[name].make_policy().supports_new_arms:
+            elif not make_policy(self.specs[name].policy).supports_new_arms:
                 refused(error, 409, "policy-is-closed")
             else:
                 assert result[1] is True

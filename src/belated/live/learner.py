@@ -85,16 +85,6 @@ class Learner:
     def _count_arrays(self) -> tuple[npt.NDArray[Any], ...]:
         return self.state.pulls, self.state.observed, self.state.total
 
-    @property
-    def supports_retraction(self) -> bool:
-        """Whether pulls can be retracted and rewards replaced."""
-        return supports_retraction(self.policy)
-
-    @property
-    def supports_new_arms(self) -> bool:
-        """Whether arms can be added."""
-        return self.policy.supports_new_arms
-
     def decide(self) -> tuple[int, int]:
         """Make the next decision; return (arm, rank)."""
         arm, rank = self._decide(self.parameters, self.state, self.decisions + 1)
@@ -109,7 +99,7 @@ class Learner:
 
     def retract(self, arm: int, rank: int, number: int, reward: float | None = None) -> None:
         """Undo an earlier decision, which is still pending or had this reward."""
-        assert self.supports_retraction
+        assert supports_retraction(self.policy)
         if reward is None:
             self._correct(arm, rank, number, -1, 0.0, 0.0)
         else:
@@ -117,7 +107,7 @@ class Learner:
 
     def replace_reward(self, arm: int, rank: int, number: int, before: float, now: float) -> None:
         """Change the reward of an earlier decision from ``before`` to ``now``."""
-        assert self.supports_retraction
+        assert supports_retraction(self.policy)
         self._correct(arm, rank, number, 0, 0.0, self._change(arm, 0.0, now - before))
 
     def _change(self, arm: int, observed: float, total: float) -> float:
@@ -128,7 +118,7 @@ class Learner:
 
     def add_arm(self) -> None:
         """Add an arm, the last one."""
-        assert self.supports_new_arms
+        assert self.policy.supports_new_arms
         before, key = self.state, self.state.key.copy()
         self._start(self.arms + 1)
         self.state.key[:] = key

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import heapq
 import random
+import sched
 import threading
 import time
 import zlib
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from typing import Any
 
@@ -203,9 +204,6 @@ REPEATED, CONFLICTING = 0.02, 0.005
 """The share of feedback that is sent twice, and that contradicts itself."""
 RETRY_SECONDS = 1.0
 
-ScheduledRequest = tuple[float, int, str, dict[str, Any]]
-"""(time, tie-breaker, path, body)"""
-
 
 class DemoTraffic:
     """A thread that sends scheduled requests."""
@@ -216,12 +214,11 @@ class DemoTraffic:
         self._random = random.Random(seed)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="visitors", daemon=True)
-        self._schedule: list[ScheduledRequest] = []
-        self._order = 0
+        self._schedule = sched.scheduler(time.time)
 
     def start(self, address: str) -> None:
         """Start sending to a server."""
-        self._address = address
+        self._http = httpx2.Client(base_url=address, timeout=10.0)
         self._thread.start()
 
     def stop(self) -> None:
@@ -231,31 +228,27 @@ class DemoTraffic:
             self._thread.join(5.0)
 
     def _run(self) -> None:
-        self._restore()
-        with httpx2.Client(base_url=self._address, timeout=10.0) as http:
-            while not self._stopped.is_set():
-                wait = self._schedule[0][0] - time.time()
-                if wait > 0:
-                    self._stopped.wait(min(wait, RETRY_SECONDS))
-                    continue
-                at, order, path, body = heapq.heappop(self._schedule)
-                try:
-                    self._send(http, path, body)
-                except httpx2.HTTPError:  # the server is busy, or about to end
-                    heapq.heappush(self._schedule, (at, order, path, body))
-                    self._stopped.wait(RETRY_SECONDS)
-
-    def _later(self, at: float, path: str, body: dict[str, Any]) -> None:
-        self._order += 1
-        heapq.heappush(self._schedule, (at, self._order, path, body))
-
-    def _restore(self) -> None:
-        """Schedule the feedback of pending decisions, and the next visitors."""
+        """Send the feedback of pending decisions, and the requests of new visitors."""
         with closing(open_journal(self._db, create=False)) as journal:
-            for index, visitors in enumerate(self._visitors):
-                self._restore_experiment(journal, index, visitors)
+            for visitors in self._visitors:
+                self._restore(journal, visitors)
+        with self._http:
+            while not self._stopped.is_set():
+                wait = self._schedule.run(blocking=False)  # sends what is due
+                self._stopped.wait(min(wait or 0.0, RETRY_SECONDS))
 
-    def _restore_experiment(self, journal: Journal, index: int, visitors: Visitors) -> None:
+    def _later(self, at: float, send: Callable[[], object]) -> None:
+        self._schedule.enterabs(at, 0, self._try, (send,))
+
+    def _try(self, send: Callable[[], object]) -> None:
+        if not self._stopped.is_set():
+            try:
+                send()  # refusals are expected: conflicts, and cancelled decisions
+            except httpx2.HTTPError:  # the server is busy, or about to end
+                self._later(time.time() + RETRY_SECONDS, send)
+
+    def _restore(self, journal: Journal, visitors: Visitors) -> None:
+        """Schedule the feedback of pending decisions, and the next visitor."""
         stored = journal.experiment(visitors.scenario.name)
         assert stored is not None
         pending: dict[str, tuple[int, int]] = {}
@@ -271,32 +264,31 @@ class DemoTraffic:
                 pending.pop(event.id, None)
         for id, (arm, at) in pending.items():
             self._schedule_feedback(visitors, id, arm, at / 1e6)
-        self._later(time.time() + self._random.expovariate(1 / MEAN_PAUSE), "", {"index": index, "number": decisions})
+        self._schedule_visitor(visitors, decisions)
 
     def _schedule_feedback(self, visitors: Visitors, id: str, arm: int, at: float) -> None:
         """Schedule what happens to a decision."""
         if visitors.is_cancelled(id):
-            self._later(at + 2.0, f"/v1/decisions/{id}/cancel", {})
+            self._later(at + 2.0, partial(self._http.post, f"/v1/decisions/{id}/cancel", json={}))
             return
         reward, delay = visitors.outcome(id, arm)
         if delay is None:
             return
-        path = f"/v1/decisions/{id}/feedback"
-        self._later(at + delay, path, {"reward": reward})
+        post = partial(self._http.post, f"/v1/decisions/{id}/feedback")
+        self._later(at + delay, partial(post, json={"reward": reward}))
         if visitors.chance(id, "twice") < REPEATED:
-            self._later(at + delay + 5.0, path, {"reward": reward})
+            self._later(at + delay + 5.0, partial(post, json={"reward": reward}))
         if visitors.chance(id, "otherwise") < CONFLICTING:
-            self._later(at + delay + 8.0, path, {"reward": 1.0 - reward})
+            self._later(at + delay + 8.0, partial(post, json={"reward": 1.0 - reward}))
 
-    def _send(self, http: httpx2.Client, path: str, body: dict[str, Any]) -> None:
-        if path:
-            http.post(path, json=body)  # refusals are expected: conflicts, and cancelled decisions
-            return
-        visitors, number = self._visitors[body["index"]], body["number"]
-        name, id = visitors.scenario.name, f"{visitors.scenario.name}-{number}"
-        response = http.post(f"/v1/experiments/{name}/decisions", json={"id": id})
+    def _schedule_visitor(self, visitors: Visitors, number: int) -> None:
         pause = self._random.expovariate(1 / MEAN_PAUSE)
-        self._later(time.time() + pause, "", {"index": body["index"], "number": number + 1})
+        self._later(time.time() + pause, partial(self._visit, visitors, number))
+
+    def _visit(self, visitors: Visitors, number: int) -> None:
+        name, id = visitors.scenario.name, f"{visitors.scenario.name}-{number}"
+        response = self._http.post(f"/v1/experiments/{name}/decisions", json={"id": id})
+        self._schedule_visitor(visitors, number + 1)
         if response.status_code == 201:
             arm = visitors.scenario.arms.index(response.json()["arm"])
             self._schedule_feedback(visitors, id, arm, time.time())

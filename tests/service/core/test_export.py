@@ -19,7 +19,7 @@ from belated.service.api.experiments import experiment_view
 from belated.service.core import operations as op
 from belated.service.core.experiment import Experiment, restore
 from belated.service.core.export import import_parquet, write_parquet
-from belated.service.core.spec import Silence, checked_spec
+from belated.service.core.spec import Silence, checked_spec, make_policy
 from belated.service.core.verify import verify
 from belated.service.core.writer import Writer
 from belated.service.storage import Journal, open_journal
@@ -46,7 +46,7 @@ def lived(db: str, rounds: int = 12, name: str = "e", policy: dict[str, Any] | N
     writer.run(op.cancel(ids[-3]))
     writer.run(op.set_stopped(name, True))
     writer.run(op.set_stopped(name, False))
-    if spec.make_policy().supports_new_arms:
+    if make_policy(spec.policy).supports_new_arms:
         writer.run(op.add_arm(name, f"arm{writer.run(op.add_arm(name, 'c'))[0].seq}"))
     writer.run(op.decide(name, (), 5, {}))
     writer.stop()

@@ -92,7 +92,7 @@ def test_a_tally_is_what_the_events_say(journal: Journal, monkeypatch: pytest.Mo
             found.reserve(len(view.arms), decisions)
             found.advance(journal, until)
             assert int(found.pending.sum()) == len(waiting)
-        assert len(found.spans) <= blocks
+        assert found.pending.size <= blocks
         assert found.pulls.tolist() == [arm.pulls for arm in view.arms]
         assert found.observed.tolist() == [arm.observed for arm in view.arms]
         assert found.total.tolist() == pytest.approx([(arm.mean or 0.0) * arm.observed for arm in view.arms], abs=1e-9)

@@ -91,7 +91,6 @@ async def feedback(request: Request) -> Response:
 
 
 def _count_feedback(service: Service, outcome: Outcome) -> None:
-    """Update the metrics."""
     metrics = service.metrics
     if isinstance(outcome, ApiError):
         if outcome.status == 404:

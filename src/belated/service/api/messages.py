@@ -289,37 +289,6 @@ class DelaysAnswer(msgspec.Struct):
     curves: Annotated[list[CurveAnswer], doc("One curve per arm.")]
 
 
-class EventLine(msgspec.Struct):
-    """A line of ``GET .../events``. Fields that do not apply are omitted."""
-
-    seq: Annotated[int, doc("Its number in the experiment: 1, 2, ..., without a gap.")]
-    kind: Annotated[
-        str,
-        doc(
-            "`decided`, `observed`, `imputed`, `replaced` (the true reward after an imputed one), "
-            "`cancelled`, `arm-added`, `stopped` or `resumed`."
-        ),
-    ]
-    at: Annotated[str, doc("When it was written.")]
-    id: Annotated[str, doc("The id of the decision.")]
-    arm: Annotated[str, doc("The arm of the decision.")]
-    reward: Annotated[
-        float, doc("For `observed`, `imputed` and `replaced`; for `cancelled`, the retracted imputed reward.")
-    ]
-    deadline: Annotated[str, doc("For `decided`: when silence counts as feedback.")]
-    unit: Annotated[str, doc("For `decided`.")]
-    metadata: Annotated[dict[str, Any], doc("For `decided`.")]
-    count: Annotated[int, doc("For `decided`, in a batch with an id: its number of decisions.")]
-    of: Annotated[int, doc("For `decided`, in a batch with an id: the caller's total.")]
-    observed_at: Annotated[
-        str, doc("For `observed` and `replaced`: when the feedback was observed, if its sender said so.")
-    ]
-    name: Annotated[str, doc("For `arm-added`: the new arm.")]
-    moved: Annotated[
-        bool, doc("True if it happened elsewhere, before a bandit was imported; `at` is the time of the import.")
-    ]
-
-
 class ProblemAnswer(msgspec.Struct):
     """What went wrong and what to do (RFC 9457)."""
 

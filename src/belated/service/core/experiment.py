@@ -9,7 +9,7 @@ import msgspec
 
 from belated.errors import IncompatibleState, StateError
 from belated.live.learner import Learner
-from belated.service.core.spec import read_spec
+from belated.service.core.spec import make_policy, read_spec
 from belated.service.storage.events import MOVED, Event, Kind
 from belated.service.storage.journal import Journal, StoredExperiment
 
@@ -87,7 +87,7 @@ class Experiment:
         """Goes into the digests of snapshots, so that its form cannot change."""
         self.spec = read_spec(stored.spec)
         self.names = list(self.spec.arms)
-        self.learner = Learner(len(self.names), self.spec.make_policy(), self.spec.seed)
+        self.learner = Learner(len(self.names), make_policy(self.spec.policy), self.spec.seed)
         self.seq = 0
         self.at = stored.created_at
         self.stopped = False
@@ -113,20 +113,24 @@ class Experiment:
             raise StateError(f"{self.name}: event {event.seq} has the arm {event.arm}, which does not exist.")
         kind = event.kind
         if kind == Kind.DECIDED:
-            self._repeat_decision(event)
+            if self.decide() != (event.number, event.arm, event.rank):
+                raise StateError(
+                    f"{self.name}: decision {event.id!r} was arm {event.arm}, and this version of the policy decides "
+                    "differently: the journal was written by another version, or is damaged."
+                )
         elif kind in (Kind.OBSERVED, Kind.IMPUTED):
             assert event.reward is not None
-            arm, rank, number = _pull(event)
+            arm, rank, number = event_pull(event)
             self.learner.observe(arm, event.reward, rank, number)
             self.counts.imputed += kind == Kind.IMPUTED
         elif kind == Kind.REPLACED:
             assert event.reward is not None
             assert self.spec.silence is not None
-            self.learner.replace_reward(*_pull(event), self.spec.silence.reward, event.reward)
+            self.learner.replace_reward(*event_pull(event), self.spec.silence.reward, event.reward)
             self.counts.imputed -= 1
             self.counts.late += 1
         elif kind == Kind.CANCELLED:
-            self.learner.retract(*_pull(event), event.reward)
+            self.learner.retract(*event_pull(event), event.reward)
             self.counts.imputed -= event.reward is not None  # the imputed reward
             self.counts.cancelled += 1
         elif kind == Kind.ARM_ADDED:
@@ -142,13 +146,6 @@ class Experiment:
     def decide(self) -> tuple[int, int, int]:
         """Make a decision: (number, arm, rank). Its event must be recorded next."""
         return self.learner.decisions, *self.learner.decide()
-
-    def _repeat_decision(self, event: Event) -> None:
-        if self.decide() != (event.number, event.arm, event.rank):
-            raise StateError(
-                f"{self.name}: decision {event.id!r} was arm {event.arm}, and this version of the policy decides "
-                "differently: the journal was written by another version, or is damaged."
-            )
 
     def record(self, event: Event) -> None:
         """Advance to an event that the learner already knows."""
@@ -185,7 +182,7 @@ class Experiment:
         return same and self.learner.to_bytes() == other.learner.to_bytes()
 
 
-def _pull(event: Event) -> tuple[int, int, int]:
+def event_pull(event: Event) -> tuple[int, int, int]:
     """(arm, rank, number) of the event's decision."""
     assert event.arm is not None
     assert event.rank is not None

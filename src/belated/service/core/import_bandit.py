@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from belated.errors import ApiError
 from belated.live.learner import Learner
-from belated.service.core.experiment import PENDING, DecisionState, Experiment
+from belated.service.core.experiment import PENDING, DecisionState, Experiment, event_pull
 from belated.service.core.operations import Created, create
-from belated.service.core.spec import Spec
+from belated.service.core.spec import Spec, make_policy
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.problem_types import ProblemType, experiment_stopped
 from belated.service.storage.events import MOVED, Kind
@@ -52,7 +52,7 @@ def import_history(name: str, spec: Spec, part: HistoryPart) -> Operation:
     def act(tx: Transaction) -> Created:
         existing = tx.find(name)
         if existing is None:
-            learner = Learner(len(spec.arms), spec.make_policy(), spec.seed)
+            learner = Learner(len(spec.arms), make_policy(spec.policy), spec.seed)
         else:
             create(name, spec).act(tx)  # refused if it is a different experiment
             learner = Learner(existing.learner.arms, existing.learner.policy, existing.learner.seed)
@@ -127,7 +127,10 @@ def _dry_run(name: str, known: Known, learner: Learner, events: Sequence[PastEve
             continue
         target, reward = event
         if target not in pulls:
-            pulls[target] = _pending_pull(known(target), name, target)
+            state = known(target)
+            if state is None or state.status != PENDING:
+                raise _differs(name, f"decision {target} is {'unknown' if state is None else state.status} here")
+            pulls[target] = event_pull(state.event)[:2]
         if target in observed:
             raise _differs(name, f"decision {target} has two rewards")
         observed.add(target)
@@ -135,13 +138,6 @@ def _dry_run(name: str, known: Known, learner: Learner, events: Sequence[PastEve
         learner.observe(arm, reward, rank, target)
         lines.append((Kind.OBSERVED, target, arm, rank, reward))
     return lines
-
-
-def _pending_pull(state: DecisionState | None, name: str, number: int) -> tuple[int, int]:
-    """(arm, rank) of a pending decision."""
-    if state is None or state.status != PENDING or state.event.arm is None or state.event.rank is None:
-        raise _differs(name, f"decision {number} is {'unknown' if state is None else state.status} here")
-    return state.event.arm, state.event.rank
 
 
 def _write(tx: Transaction, experiment: Experiment, lines: list[Line], part: HistoryPart) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import uuid_utils
 
 from belated.errors import ApiError
+from belated.live.learner import supports_retraction
 from belated.service import timestamps
 from belated.service.core.experiment import PENDING, DecisionState, Experiment
 from belated.service.core.spec import LONGEST_ARM, MOST_ARMS, Spec, read_spec
@@ -132,9 +133,9 @@ def cancel(id: str) -> Operation:
             raise ProblemType.DECISION_OBSERVED.error(
                 f"decision {id!r} has the reward {state.reward!r}, so it was shown and cannot be cancelled."
             )
-        if not experiment.learner.supports_retraction:
-            label = experiment.learner.policy.label
-            raise ProblemType.CANNOT_TAKE_BACK.error(f"{label} cannot retract a decision; leave it pending.")
+        policy = experiment.learner.policy
+        if not supports_retraction(policy):
+            raise ProblemType.CANNOT_TAKE_BACK.error(f"{policy.label} cannot retract a decision; leave it pending.")
         _write(tx, experiment, state.event, Kind.CANCELLED, reward=state.reward)  # None, or the imputed one
         return *_known(tx, id), True
 
@@ -142,7 +143,6 @@ def cancel(id: str) -> Operation:
 
 
 def _write(tx: Transaction, experiment: Experiment, decided: Event, kind: str, **fields: Any) -> None:
-    """Append an event about a decision."""
     tx.write(experiment, kind, id=decided.id, number=decided.number, arm=decided.arm, rank=decided.rank, **fields)
 
 
@@ -176,10 +176,10 @@ def add_arm(name: str, arm: str) -> Operation:
             raise ProblemType.INVALID_ARMS.error(
                 f"arm: give a name of 1 to {LONGEST_ARM} characters; at most {MOST_ARMS:,} arms."
             )
-        if not experiment.learner.supports_new_arms:
-            label = experiment.learner.policy.label
+        policy = experiment.learner.policy
+        if not policy.supports_new_arms:
             raise ProblemType.POLICY_IS_CLOSED.error(
-                f"{label} needs to know all arms from the start; create a new experiment."
+                f"{policy.label} needs to know all arms from the start; create a new experiment."
             )
         tx.write(experiment, Kind.ARM_ADDED, extra=encode_extras({"name": arm}))
         return experiment, True

@@ -41,13 +41,9 @@ class Spec(msgspec.Struct, frozen=True):
     seed: int = 0
     silence: Silence | None = None
 
-    def make_policy(self) -> Policy:
-        """The policy."""
-        return make_policy(self.policy)
-
     def warm_up(self) -> None:
         """Make a decision and observe it, so that the policy is compiled."""
-        learner = Learner(len(self.arms), self.make_policy(), self.seed)
+        learner = Learner(len(self.arms), make_policy(self.policy), self.seed)
         arm, rank = learner.decide()
         learner.observe(arm, 0.0, rank, 0)
 

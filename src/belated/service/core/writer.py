@@ -28,7 +28,7 @@ SNAPSHOT_EVERY = 10_000
 """Events between two snapshots of an experiment."""
 
 Result = tuple[Any, BaseException | None]
-Reply = Callable[[Any, BaseException | None], None] | asyncio.Future[Any]
+Reply = Future[Any] | asyncio.Future[Any]
 QueueItem = tuple[Operation, Reply]
 
 
@@ -43,17 +43,14 @@ class Writer:
         self._queue: SimpleQueue[QueueItem | None] = SimpleQueue()
         self._experiments = ExperimentCache()
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
-        self._ready = threading.Event()
-        self._failed: BaseException | None = None
+        self._ready: Future[None] = Future()
         self._ended = False
         self._last_batch = 0
 
     def start(self) -> None:
         """Open the journal and start the thread; raises if the journal cannot be opened."""
         self._thread.start()
-        self._ready.wait()
-        if self._failed is not None:
-            raise self._failed
+        self._ready.result()
 
     def stop(self) -> None:
         """Finish queued operations, save snapshots, and stop."""
@@ -65,8 +62,7 @@ class Writer:
         return self._journal.reader()
 
     def enqueue(self, operation: Operation, reply: Reply) -> None:
-        """Queue an operation; ``reply`` is called by the writer's thread after the commit, or is the future of an event
-        loop."""
+        """Queue an operation; ``reply`` gets its result after the commit."""
         if self._queue.qsize() >= MAX_QUEUE:
             raise ProblemType.BUSY.error("too many operations are waiting for the disk; retry in a second.")
         self._queue.put((operation, reply))
@@ -76,7 +72,7 @@ class Writer:
     def run(self, operation: Operation) -> Any:
         """Run an operation and wait for it, from any thread."""
         future: Future[Any] = Future()
-        self.enqueue(operation, lambda *result: _settle([(future, result)]))
+        self.enqueue(operation, future)
         return future.result()
 
     async def submit(self, operation: Operation) -> Any:
@@ -89,11 +85,10 @@ class Writer:
         try:
             self._journal = self._open()
         except BaseException as error:
-            self._failed = error
             self._ended = True
-            self._ready.set()
+            self._ready.set_exception(error)
             return
-        self._ready.set()
+        self._ready.set_result(None)
         try:
             last = False
             while not last:
@@ -204,13 +199,13 @@ def _reply_all(batch: list[QueueItem], results: Sequence[Result]) -> None:
         if isinstance(reply, asyncio.Future):
             loops.setdefault(reply.get_loop(), []).append((reply, result))
         else:
-            reply(*result)
+            _settle([(reply, result)])
     for loop, replies in loops.items():
         with suppress(RuntimeError):  # the loop is closed: nobody is waiting
             loop.call_soon_threadsafe(_settle, replies)
 
 
-def _settle(replies: Sequence[tuple[asyncio.Future[Any] | Future[Any], Result]]) -> None:
+def _settle(replies: Sequence[tuple[Reply, Result]]) -> None:
     for future, (result, error) in replies:
         if future.cancelled():
             continue

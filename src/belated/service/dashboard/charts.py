@@ -13,7 +13,7 @@ from belated.formatting import compact, duration, grouped
 from belated.service.api.messages import ArmAnswer, CurveAnswer, DelaysAnswer
 from belated.service.dashboard import svg
 from belated.service.dashboard.counters import Ages, Bracket, Elimination, Traffic, most_pulled
-from belated.service.dashboard.formatting import clock_time, figure, prefix, share, truncate
+from belated.service.dashboard.formatting import DAY, HOUR, MINUTE, clock_time, figure, prefix, share, truncate
 from belated.service.timestamps import parse
 
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -27,22 +27,7 @@ DAYS = (1, 2, 5, 7, 14, 30, 60, 90, 180, 365, 730)
 MAX_TICKS = 8
 HEIGHT, TOP, BOTTOM = 280.0, 12.0, 30.0
 AGES_TOP = 24.0
-DELAY_TICKS = (
-    0.001,
-    0.01,
-    0.1,
-    1.0,
-    10.0,
-    60.0,
-    600.0,
-    3_600.0,
-    21_600.0,
-    86_400.0,
-    604_800.0,
-    2_592_000.0,
-    31_536_000.0,
-)
-MIN_SECONDS = 0.001
+DELAY_TICKS = (0.001, 0.01, 0.1, 1.0, 10.0, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY)
 VISIBLE_SHARE = 0.005
 """The time axis starts where a curve exceeds this share."""
 MAX_BANDS = 4
@@ -130,16 +115,14 @@ def _times(begin: int, end: int) -> list[tuple[int, str]]:
 
 
 def share_bar(arms: list[ArmAnswer], slots: dict[int, int]) -> Markup:
-    """The share of each arm in all pulls, as one bar."""
+    """The share of each arm in all pulls, of which there are some, as one bar."""
     pulls = sum(arm.pulls for arm in arms)
     parts: list[svg.Part] = [svg.element("title", "Share of each arm")]
     x = 0.0
     for index, slot in slots.items():
-        width = 240.0 * arms[index].pulls / pulls if pulls else 0.0
-        title = (
-            svg.element("title", f"{truncate(arms[index].arm)}: {share(arms[index].pulls / pulls)}") if pulls else ""
-        )
+        width = 240.0 * arms[index].pulls / pulls
         if width:
+            title = svg.element("title", f"{truncate(arms[index].arm)}: {share(arms[index].pulls / pulls)}")
             parts.append(svg.filled(slot, "rect", title, x=x, y=0, width=width, height=12))
         x += width
     if x < 239.9:
@@ -232,10 +215,9 @@ def delays_chart(delays: DelaysAnswer, slots: dict[int, int]) -> Markup | None:
     curves = [(curve, slot) for curve, slot in curves if curve.seconds]
     if not curves:
         return None
-    low = max(min(_first(curve) for curve, _ in curves), MIN_SECONDS)
-    high = max(curve.seconds[-1] for curve, _ in curves)
-    begin = max((tick for tick in DELAY_TICKS if tick <= low), default=MIN_SECONDS)
-    end = max(high, begin * 10.0) * 1.15
+    low = min(_first(curve) for curve, _ in curves)
+    begin = max((tick for tick in DELAY_TICKS if tick <= low), default=DELAY_TICKS[0])
+    end = max(begin * 10.0, *(curve.seconds[-1] for curve, _ in curves)) * 1.15
 
     def x(seconds: float) -> float:
         return math.log(max(seconds, begin) / begin) / math.log(end / begin)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -105,24 +105,6 @@ class Page(msgspec.Struct):
     events: Annotated[list[dict[str, Any]], doc("The newest events, newest first.")]
 
 
-class Span(NamedTuple):
-    """The events and times of a block's decisions."""
-
-    first_seq: int
-    last_seq: int
-    first_at: int
-    last_at: int
-
-    def union(self, other: Span) -> Span:
-        """The span of both."""
-        return Span(
-            min(self.first_seq, other.first_seq),
-            max(self.last_seq, other.last_seq),
-            min(self.first_at, other.first_at),
-            max(self.last_at, other.last_at),
-        )
-
-
 class Counters:
     """Counts up to an event. Decisions are counted in blocks of ``size``, which doubles as they grow in number, so that
     memory and time are bounded."""
@@ -140,7 +122,10 @@ class Counters:
         """Decisions per block and arm, including cancelled ones."""
         self.pending = np.zeros(0, np.int64)
         """Pending decisions per block."""
-        self.spans: list[Span | None] = []
+        self.first = np.zeros((0, 2), np.int64)
+        """(event, time) of the first decision of each block."""
+        self.last = np.zeros((0, 2), np.int64)
+        """The same of the last; zeros before the first is counted."""
 
     @property
     def max_blocks(self) -> int:
@@ -157,21 +142,21 @@ class Counters:
             self.decided = np.pad(self.decided, ((0, 0), (0, more)))
         while decisions > self.size * self.max_blocks:
             self._merge_pairs()
-        self._add_blocks(-(-decisions // self.size) - len(self.spans))
+        self._add_blocks(-(-decisions // self.size) - self.pending.size)
 
     def _add_blocks(self, blocks: int) -> None:
         if blocks > 0:
             self.decided = np.pad(self.decided, ((0, blocks), (0, 0)))
             self.pending = np.pad(self.pending, (0, blocks))
-            self.spans += [None] * blocks
+            self.first = np.pad(self.first, ((0, blocks), (0, 0)), constant_values=np.iinfo(np.int64).max)
+            self.last = np.pad(self.last, ((0, blocks), (0, 0)))
 
     def _merge_pairs(self) -> None:
-        """Merge each two blocks into one."""
-        self._add_blocks(len(self.spans) % 2)
+        self._add_blocks(self.pending.size % 2)
         self.decided = self.decided[::2] + self.decided[1::2]
         self.pending = self.pending[::2] + self.pending[1::2]
-        pairs = zip(self.spans[::2], self.spans[1::2], strict=True)
-        self.spans = [a.union(b) if a and b else a or b for a, b in pairs]
+        self.first = np.minimum(self.first[::2], self.first[1::2])
+        self.last = np.maximum(self.last[::2], self.last[1::2])
         self.size *= 2
 
     def advance(self, journal: Journal, until: int) -> None:
@@ -188,9 +173,8 @@ class Counters:
             self.pulls[arm] += events
             self.decided[block, arm] += events
             self.pending[block] += events
-            span = Span(group.first_seq, group.last_seq, group.first_at, group.last_at)
-            before = self.spans[block]
-            self.spans[block] = before.union(span) if before else span
+            self.first[block] = np.minimum(self.first[block], (group.first_seq, group.first_at))
+            self.last[block] = np.maximum(self.last[block], (group.last_seq, group.last_at))
         elif kind in (Kind.OBSERVED, Kind.IMPUTED):
             self.observed[arm] += events
             self.total[arm] += group.total
@@ -227,30 +211,25 @@ def colour_slots(arms: Sequence[ArmAnswer]) -> dict[int, int]:
 def traffic(counters: Counters, arms: Sequence[ArmAnswer]) -> Traffic:
     """The decisions of each arm over time, in intervals with about the same number of decisions."""
     chosen = list(colour_slots(arms))
-    intervals = _intervals(counters, len(chosen))
-    counts = np.array([row for row, _ in intervals]).reshape(len(intervals), counters.pulls.size)
+    counted = counters.last[:, 0] > 0
+    starts = _interval_starts(int(counted.sum()), counters.size, len(chosen))
+    counts = np.add.reduceat(counters.decided[counted], starts)
     series = [Series(arms[index].arm, index, counts[:, index].tolist()) for index in chosen]
     if len(chosen) < len(arms):
         series.append(Series(None, None, (counts.sum(axis=1) - counts[:, chosen].sum(axis=1)).tolist()))
-    spans = [span for _, span in intervals]
-    return Traffic([isoformat(span.first_at) for span in spans], [isoformat(span.last_at) for span in spans], series)
+    begin = np.minimum.reduceat(counters.first[counted, 1], starts).tolist()
+    end = np.maximum.reduceat(counters.last[counted, 1], starts).tolist()
+    return Traffic([isoformat(at) for at in begin], [isoformat(at) for at in end], series)
 
 
-def _intervals(counters: Counters, series: int) -> list[tuple[npt.NDArray[np.int64], Span]]:
-    """Blocks merged until they are few, with enough decisions each for shares to be meaningful."""
-    blocks = [(row, span) for row, span in zip(counters.decided, counters.spans, strict=True) if span is not None]
-    decisions = len(blocks) * counters.size
+def _interval_starts(blocks: int, size: int, series: int) -> npt.NDArray[np.int64]:
+    """The first block of each interval: few intervals, with enough decisions each for shares to be meaningful."""
+    decisions = blocks * size
     target = max(-(-decisions // MAX_INTERVALS), min(4 * series, -(-decisions // 8)), 1)
-    step = -(-target // counters.size)
-    merged: list[tuple[npt.NDArray[np.int64], Span]] = []
-    for start in range(0, len(blocks), step):
-        part = blocks[start : start + step]
-        row, span = np.sum([row for row, _ in part], axis=0), part[0][1].union(part[-1][1])
-        if merged and 2 * len(part) < step:  # the last one, while it is short
-            merged[-1] = (merged[-1][0] + row, merged[-1][1].union(span))
-        else:
-            merged.append((row, span))
-    return merged
+    step = -(-target // size)
+    starts = np.arange(0, blocks, step)
+    short = starts.size > 1 and 2 * (blocks - starts[-1]) < step  # the last one joins the one before
+    return starts[:-1] if short else starts
 
 
 def pending_ages(journal: Journal, counters: Counters, now: int) -> Ages:
@@ -261,14 +240,16 @@ def pending_ages(journal: Journal, counters: Counters, now: int) -> Ages:
     def age(at: int) -> float:
         return max(now - at, 0) / 1e6
 
-    for count, span in zip(counters.pending.tolist(), counters.spans, strict=True):
-        if not count or span is None:
+    for count, (first_seq, first_at), (last_seq, last_at) in zip(
+        counters.pending.tolist(), counters.first.tolist(), counters.last.tolist(), strict=True
+    ):
+        if not count:
             continue
-        low, high = (bisect_right(AGE_EDGES, age(at)) - 1 for at in (span.last_at, span.first_at))
+        low, high = (bisect_right(AGE_EDGES, age(at)) - 1 for at in (last_at, first_at))
         if low == high and oldest is not None:
             pending[low] += count
             continue
-        for at in journal.pending_times(counters.experiment, span.first_seq, span.last_seq, counters.seq):
+        for at in journal.pending_times(counters.experiment, first_seq, last_seq, counters.seq):
             oldest = age(at) if oldest is None else oldest
             pending[bisect_right(AGE_EDGES, age(at)) - 1] += 1
     return Ages(isoformat(now), list(AGE_EDGES), pending, oldest)

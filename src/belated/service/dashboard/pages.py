@@ -9,7 +9,7 @@ from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -87,18 +87,20 @@ class Pages:
         if error.status == 401 and request.method == "GET":
             return RedirectResponse(auth.login_path(request), 303)
         title = HTTPStatus(error.status).phrase
-        text = render("error.html", status=error.status, title=title, detail=str(error), **self._globals())
-        return Response(text, error.status, media_type="text/html")
+        return self._html("error.html", error.status, status=error.status, title=title, detail=str(error))
 
-    def _globals(self) -> dict[str, Any]:
-        return {"keyed": self._service.keyring.roles() is not None}
+    def _html(self, template: str, status_code: int = 200, **values: Any) -> Response:
+        text = render(template, keyed=self._service.keyring.roles() is not None, **values)
+        return Response(text, status_code, media_type="text/html")
 
     async def index(self, request: Request) -> Response:
         """All experiments, as a page or as JSON."""
         view = await self._queries.experiments()
         if request.url.path.endswith(".json"):
             return json_response(view)
-        return await self._html("index.html", request, experiments=view.experiments, damaged=view.damaged)
+        base = str(request.base_url).rstrip("/")
+        experiments, damaged = view.experiments, view.damaged
+        return await run_in_threadpool(self._html, "index.html", base=base, experiments=experiments, damaged=damaged)
 
     async def experiment(self, request: Request) -> Response:
         """An experiment, as a page or as JSON."""
@@ -107,19 +109,15 @@ class Pages:
             return json_response(await self._queries.page(name.removesuffix(".json")))
         page = await self._queries.page(name)
         arms, policy = page.experiment.arms, make_policy(page.experiment.policy)
-        return await self._html(
+        return await run_in_threadpool(
+            self._html,
             "experiment.html",
-            request,
+            base=str(request.base_url).rstrip("/"),
             page=page,
             order=range(len(arms)) if len(arms) <= FEW_ARMS else most_pulled(arms)[:MAX_ROWS],
             eliminates=policy.shape().eliminates,
             covers_missing=policy.covers_missing,
         )
-
-    async def _html(self, template: str, request: Request, **values: Any) -> Response:
-        base = str(request.base_url).rstrip("/")
-        text = await run_in_threadpool(lambda: render(template, base=base, **values, **self._globals()))
-        return Response(text, media_type="text/html")
 
     async def asset(self, request: Request) -> Response:
         """A static file."""
@@ -138,8 +136,8 @@ class Pages:
                 return auth.log_in(self._service.keyring, request, fields)
             except ApiError as error:
                 wrong = str(error)
-        text = render("login.html", wrong=wrong, next=auth.safe_redirect(fields.get("next")), **self._globals())
-        return Response(text, 401 if submitted else 200, media_type="text/html")
+        target = auth.safe_redirect(fields.get("next"))
+        return self._html("login.html", 401 if submitted else 200, wrong=wrong, next=target)
 
 
 # ---- templates ----
@@ -165,9 +163,8 @@ def experiment_path(name: str) -> str:
 @cache
 def environment() -> Environment:
     """The templates and their globals; values are escaped."""
-    folder = files("belated.service.dashboard") / "templates"
     templates = Environment(
-        loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
+        loader=PackageLoader("belated.service.dashboard"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -25,7 +25,7 @@ class Database(ABC):
     _in_snapshot = False
 
     @abstractmethod
-    def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+    def execute(self, sql: str, values: Row = ()) -> list[Any]:
         """Run a statement and return its rows."""
 
     @abstractmethod

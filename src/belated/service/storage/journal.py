@@ -189,9 +189,7 @@ class Journal:
             "SELECT number, seq, at FROM belated_events WHERE experiment = ? AND seq > ? AND seq <= ? AND kind = "
             f"'decided' AND number IN ({placeholders}) ORDER BY seq"
         )
-        return [
-            (number, seq, at) for number, seq, at in self.database.execute(sql, (experiment, after, until, *numbers))
-        ]
+        return self.database.execute(sql, (experiment, after, until, *numbers))
 
     def pending_times(self, experiment: int, first: int, last: int, until: int) -> list[int]:
         """When the decisions among the events ``first`` to ``last`` were made that were still pending after event
@@ -207,10 +205,9 @@ class Journal:
 
     def all_keys(self) -> list[tuple[str, str, str, int, int | None]]:
         """(hash, name, role, created_at, revoked_at) of every key."""
-        rows = self.database.execute(
+        return self.database.execute(
             "SELECT hash, name, role, created_at, revoked_at FROM belated_keys ORDER BY created_at, name"
         )
-        return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
 
     def add_key(self, hash: str, name: str, role: str, at: int) -> None:
         """Store the hash of a key."""

@@ -50,11 +50,10 @@ class PostgreSQL(Database):
             raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
     def _reconnect(self) -> None:
-        """Reconnect if the connection was lost."""
         if self._connection.closed:
             self._connect()
 
-    def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+    def execute(self, sql: str, values: Row = ()) -> list[Any]:
         self._reconnect()
         try:
             cursor = self._connection.execute(_placeholders(sql), tuple(values), prepare=True)

@@ -72,7 +72,7 @@ class SQLite(Database):
                 "local disk."
             )
 
-    def execute(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+    def execute(self, sql: str, values: Row = ()) -> list[Any]:
         try:
             return self._connection.execute(sql, tuple(values)).fetchall()
         except apsw.Error as error:
