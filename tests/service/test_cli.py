@@ -26,8 +26,8 @@ from typer.testing import CliRunner
 
 from belated.cli import app
 from belated.service.auth import hash_key
-from belated.service.storage import open_journal
 from belated.service.storage.database import without_password
+from belated.service.storage.journal import open_journal
 
 ASKED = {"name": "e", "arms": ["a", "b"], "policy": {"name": "UCB"}}
 

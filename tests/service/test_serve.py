@@ -25,7 +25,7 @@ from serving import PATIENCE, hosting, serving, start
 from belated.errors import StorageError
 from belated.service.auth import make_key
 from belated.service.core.verify import verify
-from belated.service.storage import open_journal
+from belated.service.storage.journal import open_journal
 from belated.service.storage.schema import VERSION
 
 OPEN = ("--host", "0.0.0.0", "--port", "0")

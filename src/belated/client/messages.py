@@ -100,13 +100,10 @@ def history_payloads(bandit: Bandit | Mapping[str, Any]) -> Iterator[Data]:
         bandit = Bandit.from_dict(bandit)
     saved = bandit.to_dict()
     common = {"arms": saved["arms"], "seed": saved["seed"], "policy": _name_first(**saved["policy"])}
-    for part in _parts(saved["decisions"], saved["answers"]):
-        yield {**common, **part}
-
-
-def _parts(decisions: list[int], feedback: list[list[Any]]) -> Iterator[Data]:
+    decisions, feedback = saved["decisions"], saved["answers"]
     decided = observed = 0
-    while True:
+    more = True
+    while more:
         first, after = decided, decided + observed
         batch: list[list[Any]] = []
         while decided + observed < after + HISTORY_BATCH:
@@ -118,9 +115,8 @@ def _parts(decisions: list[int], feedback: list[list[Any]]) -> Iterator[Data]:
             else:
                 break
         more = decided + observed < len(decisions) + len(feedback)
-        yield {"after": after, "first": first, "decisions": decisions[first:decided], "answers": batch, "more": more}
-        if not more:
-            return
+        part = {"after": after, "first": first, "decisions": decisions[first:decided], "answers": batch, "more": more}
+        yield {**common, **part}
 
 
 # ---- responses ----

@@ -36,7 +36,7 @@ class ArmCounts(NamedTuple):
     """Pulls, observed rewards and their sum, per arm."""
 
     pulls: npt.NDArray[np.int64]
-    observed: npt.NDArray[np.int64]
+    observed: npt.NDArray[np.int64] | npt.NDArray[np.float64]
     total: npt.NDArray[np.float64]
 
 
@@ -72,18 +72,15 @@ class Learner:
     def from_counts(cls, policy: Policy, seed: int, counts: ArmCounts, *, decisions: int) -> Learner:
         """Make a learner with these counts after a number of decisions; for policies that store nothing else."""
         learner = cls(counts.pulls.size, policy, seed)
-        for array, values in zip(learner._count_arrays(), counts, strict=True):
-            array[: learner.arms] = values
+        for array, values in zip(learner.counts(), counts, strict=True):
+            array[:] = values
         learner.decisions = decisions
         return learner
 
     def counts(self) -> ArmCounts:
-        """Return a copy of the counts of each arm."""
-        pulls, observed, total = (array[: self.arms] for array in self._count_arrays())
-        return ArmCounts(pulls.astype(np.int64), observed.astype(np.int64), total.astype(np.float64))
-
-    def _count_arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        return self.state.pulls, self.state.observed, self.state.total
+        """The counts of each arm, as views of the state."""
+        state, arms = self.state, self.arms
+        return ArmCounts(state.pulls[:arms], state.observed[:arms], state.total[:arms])
 
     def decide(self) -> tuple[int, int]:
         """Make the next decision; return (arm, rank)."""
@@ -147,7 +144,7 @@ class Learner:
         return [self._arm_summary(arm, name) for arm, name in enumerate(names)]
 
     def _arm_summary(self, arm: int, name: str) -> ArmSummary:
-        pulls, observed, total = (array[arm] for array in self._count_arrays())
+        pulls, observed, total = (array[arm] for array in self.counts())
         eliminated_at = int(self.state.eliminated_at[arm])
         return ArmSummary(
             arm=name,

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -57,11 +57,6 @@ class DemoScenario:
     cancels: float = 0.0
     """The share of decisions that are never shown, and cancelled."""
 
-    @cached_property
-    def problem(self) -> Problem:
-        """Rewards and delays of the arms."""
-        return Problem([Bernoulli(mean) for mean in self.means], self.delay)
-
 
 def demo_scenarios() -> tuple[DemoScenario, ...]:
     """The three scenarios."""
@@ -99,7 +94,9 @@ class Visitors:
 
     def __init__(self, scenario: DemoScenario, seed: int) -> None:
         self.scenario = scenario
-        self._environment = Environment(scenario.problem, horizon=MAX_DELAY, seed=seed, run=0)
+        self.seed = seed
+        problem = Problem([Bernoulli(mean) for mean in scenario.means], scenario.delay)
+        self._environment = Environment(problem, horizon=MAX_DELAY, seed=seed, run=0)
 
     def outcome(self, id: str, arm: int) -> tuple[float, float | None]:
         """(reward, delay in seconds) of a decision; the delay is None if it is never reported."""
@@ -139,16 +136,14 @@ def write_history(db: str, seed: int, hours: float = HOURS) -> None:
         for index, scenario in enumerate(demo_scenarios()):
             if journal.experiment(scenario.name) is None:
                 rng = np.random.default_rng([seed, index])
-                _simulate(journal, Visitors(scenario, seed), timestamps.now(), hours, rng, seed)
+                _simulate(journal, Visitors(scenario, seed), hours, rng)
 
 
-def _simulate(
-    journal: Journal, visitors: Visitors, end: int, hours: float, rng: np.random.Generator, seed: int
-) -> None:
-    """Simulate an experiment up to a time."""
-    scenario = visitors.scenario
+def _simulate(journal: Journal, visitors: Visitors, hours: float, rng: np.random.Generator) -> None:
+    """Simulate an experiment up to now."""
+    scenario, end = visitors.scenario, timestamps.now()
     begin = end - round(hours * 3600 * MICRO)
-    spec = checked_spec(list(scenario.arms), scenario.policy, seed, scenario.silence)
+    spec = checked_spec(list(scenario.arms), scenario.policy, visitors.seed, scenario.silence)
     with journal.database.transaction():
         journal.create(scenario.name, spec.text(), begin)
     pauses = rng.exponential(MEAN_PAUSE * MICRO, round(1.2 * hours * 3600 / MEAN_PAUSE) + 10)

@@ -21,7 +21,7 @@ from belated.service.api.openapi import document
 from belated.service.auth import ROLES, hash_key, make_key, revoke_key
 from belated.service.serve import check_keys, listen
 from belated.service.settings import Settings
-from belated.service.storage import open_journal
+from belated.service.storage.journal import open_journal
 
 SECRETS = ("reader", "writer", "admin", "revoked")
 

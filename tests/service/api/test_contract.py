@@ -22,8 +22,8 @@ from belated.service.api import ROUTES, openapi
 from belated.service.app import make_app
 from belated.service.core import writer
 from belated.service.core.service import Service
-from belated.service.storage import Event, Journal, open_journal
-from belated.service.storage.events import Kind
+from belated.service.storage.events import Event, Kind
+from belated.service.storage.journal import Journal, open_journal
 
 ASKED = {"name": "e", "arms": ["a", "b"], "policy": {"name": "UCB"}}
 

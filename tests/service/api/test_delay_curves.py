@@ -17,7 +17,7 @@ from belated.service.core import operations as op
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
-from belated.service.storage import open_journal
+from belated.service.storage.journal import open_journal
 
 SECOND = 1_000_000
 BEGIN = 1_700_000_000 * SECOND

@@ -18,7 +18,7 @@ from belated.service.app import make_app
 from belated.service.core import writer
 from belated.service.core.service import Service
 from belated.service.core.transaction import Operation
-from belated.service.storage import open_journal
+from belated.service.storage.journal import open_journal
 
 JSON = {"Content-Type": "application/json"}
 DECISIONS = "/v1/experiments/colours/decisions"

@@ -22,7 +22,7 @@ from belated.service.core.export import import_parquet, write_parquet
 from belated.service.core.spec import Silence, checked_spec, make_policy
 from belated.service.core.verify import verify
 from belated.service.core.writer import Writer
-from belated.service.storage import Journal, open_journal
+from belated.service.storage.journal import Journal, open_journal
 
 SILENCE = Silence(1e-6, 0.25)
 

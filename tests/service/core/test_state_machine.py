@@ -35,7 +35,7 @@ from belated.service.core.experiment import Experiment, restore
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.core.verify import verify
 from belated.service.core.writer import Writer
-from belated.service.storage import open_journal
+from belated.service.storage.journal import open_journal
 from strategies import examples
 
 SELDOM = writer.SNAPSHOT_EVERY

@@ -172,7 +172,10 @@ class Router:
             routes = self._match(scope)
             limited = _LimitedBody(receive)
             if routes is None:
-                await self._call_inner(scope, limited, send)
+                try:
+                    await self._inner(scope, limited, send)
+                except Exception:  # the inner application has already answered
+                    log.exception("unforeseen", method=scope["method"], path=scope["path"])
                 return
             response = await self._dispatch(routes, Request(scope, limited))
         except ClientDisconnect:
@@ -190,12 +193,6 @@ class Router:
             status=response.status_code,
             milliseconds=round(1e3 * (time.perf_counter() - begin), 2),
         )
-
-    async def _call_inner(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await self._inner(scope, receive, send)
-        except Exception:  # the inner application has already answered
-            log.exception("unforeseen", method=scope["method"], path=scope["path"])
 
     def _match(self, scope: Scope) -> dict[str, Route] | None:
         """The routes of a path by method; sets its path parameters."""

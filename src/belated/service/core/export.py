@@ -106,7 +106,13 @@ def import_parquet(journal: Journal, path: Path) -> tuple[str, int]:
                     raise ConfigurationError(
                         f"{path}: event {event.seq} of {name!r} is different here; nothing was imported."
                     )
-                _apply(experiment, checker, event, path)
+                try:
+                    checker.check(event, experiment)
+                    experiment.apply(event)
+                except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
+                    raise ConfigurationError(
+                        f"{path}: event {event.seq} is invalid: {error} Nothing was imported."
+                    ) from error
             fresh = [(stored.id, event) for event in group if event.seq > last]
             try:
                 journal.append(fresh)
@@ -116,14 +122,6 @@ def import_parquet(journal: Journal, path: Path) -> tuple[str, int]:
                 ) from error
             new += len(fresh)
     return name, new
-
-
-def _apply(experiment: Experiment, checker: LifecycleChecker, event: Event, path: Path) -> None:
-    try:
-        checker.check(event, experiment)
-        experiment.apply(event)
-    except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
-        raise ConfigurationError(f"{path}: event {event.seq} is invalid: {error} Nothing was imported.") from error
 
 
 def _open(path: Path) -> tuple[str, str, int, Any]:

@@ -148,20 +148,16 @@ class Writer:
         self._save_snapshots(SNAPSHOT_EVERY)
 
     def _transaction(self, operations: list[Operation]) -> list[Result]:
-        database = self._journal.database
         tx: Transaction | None = None
         begin = time.perf_counter()
         try:
-            database.begin()
-            tx = Transaction(self._journal, self._experiments, operations)
-            results = [_run(operation, tx) for operation in operations]
-            self._journal.append(tx.events)
-            database.commit()
+            with self._journal.database.transaction():
+                tx = Transaction(self._journal, self._experiments, operations)
+                results = [_run(operation, tx) for operation in operations]
+                self._journal.append(tx.events)
         except BaseException:
             for name in tx.touched if tx else ():  # read them from the journal again
                 self._experiments.by_name.pop(name, None)
-            with suppress(StorageError):  # the connection may be gone; the next transaction reconnects
-                database.rollback()
             raise
         if self._on_commit is not None and tx.events:
             self._on_commit(time.perf_counter() - begin, len(tx.events))

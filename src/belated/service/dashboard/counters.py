@@ -14,7 +14,7 @@ import numpy.typing as npt
 from belated.service.api.messages import ArmAnswer, DelaysAnswer, ExperimentAnswer, doc
 from belated.service.dashboard.formatting import DAY, HOUR, MINUTE
 from belated.service.storage.events import Kind
-from belated.service.storage.journal import EventGroup, Journal
+from belated.service.storage.journal import Journal
 from belated.service.timestamps import isoformat
 
 MAX_CELLS = 200_000
@@ -164,29 +164,29 @@ class Counters:
         if until <= self.seq:
             return
         for group in journal.count_groups(self.experiment, self.seq, until, self.size):
-            self._count(group)
+            self._count(*group)
         self.seq = until
 
-    def _count(self, group: EventGroup) -> None:
-        kind, arm, block, events = group.kind, group.arm, group.block, group.events
+    def _count(self, kind: str, block: int, arm: int, events: int, rewards: int, total: float, *ends: int) -> None:
         if kind == Kind.DECIDED:
             self.pulls[arm] += events
             self.decided[block, arm] += events
             self.pending[block] += events
-            self.first[block] = np.minimum(self.first[block], (group.first_seq, group.first_at))
-            self.last[block] = np.maximum(self.last[block], (group.last_seq, group.last_at))
+            first_seq, last_seq, first_at, last_at = ends
+            self.first[block] = np.minimum(self.first[block], (first_seq, first_at))
+            self.last[block] = np.maximum(self.last[block], (last_seq, last_at))
         elif kind in (Kind.OBSERVED, Kind.IMPUTED):
             self.observed[arm] += events
-            self.total[arm] += group.total
+            self.total[arm] += total
             self.pending[block] -= events
         elif kind == Kind.REPLACED:
             assert self.silence is not None
-            self.total[arm] += group.total - events * self.silence
+            self.total[arm] += total - events * self.silence
         elif kind == Kind.CANCELLED:  # with a reward if one had been imputed
             self.pulls[arm] -= events
-            self.observed[arm] -= group.rewards
-            self.total[arm] -= group.total
-            self.pending[block] -= events - group.rewards
+            self.observed[arm] -= rewards
+            self.total[arm] -= total
+            self.pending[block] -= events - rewards
 
 
 def most_pulled(arms: Sequence[ArmAnswer]) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
@@ -19,6 +18,7 @@ from belated._version import __version__
 from belated.errors import ApiError, StorageError
 from belated.service import auth
 from belated.service.api.codec import error_response, json_response
+from belated.service.api.routing import Handler
 from belated.service.core.service import Service
 from belated.service.core.spec import make_policy
 from belated.service.dashboard import charts, formatting, svg
@@ -36,7 +36,6 @@ HEADERS = {
 ASSETS = {"style.css": "text/css", "live.js": "text/javascript", "icon.svg": "image/svg+xml"}
 FEW_ARMS, MAX_ROWS = 12, 100
 """Number of arms up to which the table keeps their order, and its maximum number of rows."""
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 def dashboard_routes(service: Service) -> list[Route]:

@@ -104,14 +104,11 @@ class WatchedExperiment:
                 counts = ArmCounts(counters.pulls, counters.observed, counters.total)
                 learner = Learner.from_counts(policy, experiment.seed, counts, decisions=number)
             explained += _eliminations(learner, names, gone, at)
-        if policy.memory and policy.shape().eliminates and self._more_ahead(gone, len(experiment.arms)):
+        decisions = self._replay.learner.decisions if self._replay is not None else 0
+        more = len(gone) + 1 < len(names) or any(decision > decisions for decision in gone.values())
+        if policy.memory and policy.shape().eliminates and more:
             self._replayed(journal, until)  # step by step, so that the next explanation is near
         return explained
-
-    def _more_ahead(self, gone: dict[int, int], arms: int) -> bool:
-        """Whether eliminations may lie ahead of the replay."""
-        decisions = self._replay.learner.decisions if self._replay is not None else 0
-        return len(gone) + 1 < arms or any(decision > decisions for decision in gone.values())
 
     def _replayed(self, journal: Journal, until: int) -> Learner:
         """The learner after an event."""

@@ -97,8 +97,8 @@ class Database(ABC):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit at the end, or roll back on an error."""
-        self.begin()
         try:
+            self.begin()
             yield
             self.commit()
         except BaseException:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from belated.errors import MissingComponent, StorageError
 from belated.service.storage.database import Database, without_password
@@ -32,24 +32,6 @@ class StoredExperiment(NamedTuple):
     spec: str
     """JSON."""
     created_at: int
-
-
-class EventGroup(NamedTuple):
-    """Counts of the events of one kind, for one arm and one block of decisions."""
-
-    kind: str
-    block: int
-    """The number of the decision divided by the block size."""
-    arm: int
-    events: int
-    rewards: int
-    """How many have a reward."""
-    total: float
-    """The sum of the rewards."""
-    first_seq: int
-    last_seq: int
-    first_at: int
-    last_at: int
 
 
 class Journal:
@@ -169,14 +151,15 @@ class Journal:
 
     # ---- aggregates for the dashboard ----
 
-    def count_groups(self, experiment: int, after: int, until: int, size: int) -> list[EventGroup]:
-        """Count the events of decisions in ``(after, until]``, by kind, block of ``size`` decisions and arm."""
+    def count_groups(self, experiment: int, after: int, until: int, size: int) -> list[tuple[Any, ...]]:
+        """Count the events of decisions in ``(after, until]``: (kind, block of ``size`` decisions, arm, how many, how
+        many with a reward, sum of the rewards, first and last event, first and last time)."""
         sql = (
             "SELECT kind, number / ? AS block, arm, COUNT(*), COUNT(reward), COALESCE(SUM(reward), 0), MIN(seq), "
             "MAX(seq), MIN(at), MAX(at) FROM belated_events WHERE experiment = ? AND seq > ? AND seq <= ? AND number "
             "IS NOT NULL GROUP BY 1, 2, 3"
         )
-        return [EventGroup(*row) for row in self.database.execute(sql, (size, experiment, after, until))]
+        return self.database.execute(sql, (size, experiment, after, until))
 
     def decisions_numbered(
         self, experiment: int, numbers: Sequence[int], after: int, until: int
