@@ -78,7 +78,7 @@ class StepWriter(Writer):
 
     def start(self) -> None:
         """Open the journal."""
-        self._journal = self._open()
+        self.journal = self._open()
 
     def together(self, operations: list[Operation]) -> list[tuple[Any, BaseException | None]]:
         """Have operations done in one transaction; what their callers are told."""
@@ -94,7 +94,7 @@ class StepWriter(Writer):
         """A reader in the midst of a transaction, or None where the disk does not let it read."""
         reader = None
         try:
-            reader = self._journal.reader()
+            reader = self.journal.reader()
             reader.database.execute("BEGIN")
             reader.experiments()
         except StorageError:
@@ -105,12 +105,12 @@ class StepWriter(Writer):
 
     def end_without_snapshots(self) -> None:
         """End, as a process that is killed does."""
-        self._journal.close()
+        self.journal.close()
 
     def stop(self) -> None:
         """Keep snapshots, and end."""
         self._save_snapshots(1)
-        self._journal.close()
+        self.journal.close()
 
 
 class Work:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from belated.errors import StateError
-from belated.live.learner import Learner, supports_retraction
+from belated.live.learner import Learner
 from belated.policies import UCB, IndexPolicy, PendingUCB, Policy, PrefixPolicy, ThompsonSampling, pending_ucb, view
 from belated.policies._base.entry_points import entry_for
 from belated.policies._base.interface import index as index_of
@@ -128,7 +128,7 @@ def to_look_changes_nothing(learner: Learner, arm: int) -> bool:
 @pytest.mark.parametrize("arms", [2, 7, 70])
 def test_counts_after_corrections(policy: Policy, arms: int) -> None:
     life = Life(policy, arms, 2, EXACT)
-    assert supports_retraction(life.learner.policy)
+    assert life.learner.supports_retraction
     for _ in range(500):
         life.step()
         assert life.known() == life.counts()
@@ -268,7 +268,7 @@ def digest() -> str:
             life = Life(policy, arms, 6, (0.1, 0.25, 1.0))
             for step in range(60):
                 life.step()
-                if step == 30 and life.learner.policy.supports_new_arms:
+                if step == 30 and life.learner.supports_new_arms:
                     life.learner.add_arm()
                 for array in life.learner.state:
                     found.update(np.asarray(array).tobytes())

@@ -20,7 +20,7 @@ def lived(learner: Learner, data: st.DataObject) -> Iterator[list[Log]]:
     for _ in range(data.draw(st.integers(1, 60))):
         known = [(arm, number) for arm, log in enumerate(logs) for number in log]
         step = data.draw(st.sampled_from(["decide", "decide", "answer", "take back", "replace", "new arm"]))
-        if step == "new arm" and learner.policy.supports_new_arms and learner.arms < 5:
+        if step == "new arm" and learner.supports_new_arms and learner.arms < 5:
             learner.add_arm()
             logs.append({})
         elif step == "decide" or not known:

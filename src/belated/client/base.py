@@ -196,10 +196,20 @@ class Operations:
 
 
 class BaseClient:
-    """A client without its HTTP transport."""
+    """What is common to both clients: the connections, and the operations on an experiment."""
+
+    _transport: str
+    """The class of ``httpx2`` that sends the requests."""
 
     def __init__(
-        self, url: str, experiment: str | None, key: str | None, timeout: float, retries: int, wait: float
+        self,
+        url: str,
+        experiment: str | None = None,
+        *,
+        key: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 6,
+        wait: float = 0.1,
     ) -> None:
         self.url = _check_url(url)
         if experiment is not None and (not isinstance(experiment, str) or not experiment):
@@ -212,14 +222,14 @@ class BaseClient:
         except ImportError as error:
             raise MissingComponent(f"the client needs httpx2: pip install 'belated[client]' ({error})") from None
         self._transport_error = httpx2.TransportError
-        self._options: dict[str, Any] = {
-            "base_url": self.url,
-            "headers": {"User-Agent": f"belated/{__version__}", **_authorization(key)},
-            "timeout": check_number("timeout", timeout, _SECONDS),
-            "limits": httpx2.Limits(
+        self._http: Any = getattr(httpx2, self._transport)(
+            base_url=self.url,
+            headers={"User-Agent": f"belated/{__version__}", **_authorization(key)},
+            timeout=check_number("timeout", timeout, _SECONDS),
+            limits=httpx2.Limits(
                 max_connections=None, max_keepalive_connections=MAX_IDLE_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
             ),
-        }
+        )
 
     def experiment(self, name: str) -> Self:
         """Return the same client for another experiment. They share connections: closing one closes all."""

@@ -85,11 +85,8 @@ def policy_payload(policy: Any) -> Data:
 
     if not isinstance(policy, Policy):
         raise InvalidParameter(f"policy is {policy!r}; give a policy, such as UCB(), or {{'name': 'UCB'}}.")
-    return _name_first(**policy_spec(policy))
-
-
-def _name_first(policy: str, **parameters: Any) -> Data:
-    return {"name": policy, **parameters}
+    spec = policy_spec(policy)
+    return {"name": spec.pop("policy"), **spec}
 
 
 def history_payloads(bandit: Bandit | Mapping[str, Any]) -> Iterator[Data]:
@@ -99,7 +96,7 @@ def history_payloads(bandit: Bandit | Mapping[str, Any]) -> Iterator[Data]:
 
         bandit = Bandit.from_dict(bandit)
     saved = bandit.to_dict()
-    common = {"arms": saved["arms"], "seed": saved["seed"], "policy": _name_first(**saved["policy"])}
+    common = {"arms": saved["arms"], "seed": saved["seed"], "policy": policy_payload(bandit.policy)}
     decisions, feedback = saved["decisions"], saved["answers"]
     decided = observed = 0
     more = True

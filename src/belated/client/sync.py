@@ -29,20 +29,7 @@ class Client(BaseClient):
     ``timeout`` the seconds within which the server must respond.
     """
 
-    def __init__(
-        self,
-        url: str,
-        experiment: str | None = None,
-        *,
-        key: str | None = None,
-        timeout: float = 10.0,
-        retries: int = 6,
-        wait: float = 0.1,
-    ) -> None:
-        super().__init__(url, experiment, key, timeout, retries, wait)
-        import httpx2
-
-        self._http = httpx2.Client(**self._options)
+    _transport = "Client"
 
     def _run(self, exchange: Exchange[T]) -> T:
         outcome: Any = None

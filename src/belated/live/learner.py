@@ -36,7 +36,7 @@ class ArmCounts(NamedTuple):
     """Pulls, observed rewards and their sum, per arm."""
 
     pulls: npt.NDArray[np.int64]
-    observed: npt.NDArray[np.int64] | npt.NDArray[np.float64]
+    observed: npt.NDArray[np.int64]
     total: npt.NDArray[np.float64]
 
 
@@ -72,15 +72,28 @@ class Learner:
     def from_counts(cls, policy: Policy, seed: int, counts: ArmCounts, *, decisions: int) -> Learner:
         """Make a learner with these counts after a number of decisions; for policies that store nothing else."""
         learner = cls(counts.pulls.size, policy, seed)
-        for array, values in zip(learner.counts(), counts, strict=True):
-            array[:] = values
+        for array, values in zip(learner._count_arrays(), counts, strict=True):
+            array[: learner.arms] = values
         learner.decisions = decisions
         return learner
 
     def counts(self) -> ArmCounts:
-        """The counts of each arm, as views of the state."""
-        state, arms = self.state, self.arms
-        return ArmCounts(state.pulls[:arms], state.observed[:arms], state.total[:arms])
+        """Return a copy of the counts of each arm."""
+        pulls, observed, total = (array[: self.arms] for array in self._count_arrays())
+        return ArmCounts(pulls.astype(np.int64), observed.astype(np.int64), total.astype(np.float64))
+
+    def _count_arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.state.pulls, self.state.observed, self.state.total
+
+    @property
+    def supports_retraction(self) -> bool:
+        """Whether pulls can be retracted and rewards replaced."""
+        return supports_retraction(self.policy)
+
+    @property
+    def supports_new_arms(self) -> bool:
+        """Whether arms can be added."""
+        return self.policy.supports_new_arms
 
     def decide(self) -> tuple[int, int]:
         """Make the next decision; return (arm, rank)."""
@@ -96,7 +109,7 @@ class Learner:
 
     def retract(self, arm: int, rank: int, number: int, reward: float | None = None) -> None:
         """Undo an earlier decision, which is still pending or had this reward."""
-        assert supports_retraction(self.policy)
+        assert self.supports_retraction
         if reward is None:
             self._correct(arm, rank, number, -1, 0.0, 0.0)
         else:
@@ -104,7 +117,7 @@ class Learner:
 
     def replace_reward(self, arm: int, rank: int, number: int, before: float, now: float) -> None:
         """Change the reward of an earlier decision from ``before`` to ``now``."""
-        assert supports_retraction(self.policy)
+        assert self.supports_retraction
         self._correct(arm, rank, number, 0, 0.0, self._change(arm, 0.0, now - before))
 
     def _change(self, arm: int, observed: float, total: float) -> float:
@@ -115,7 +128,7 @@ class Learner:
 
     def add_arm(self) -> None:
         """Add an arm, the last one."""
-        assert self.policy.supports_new_arms
+        assert self.supports_new_arms
         before, key = self.state, self.state.key.copy()
         self._start(self.arms + 1)
         self.state.key[:] = key
@@ -144,7 +157,7 @@ class Learner:
         return [self._arm_summary(arm, name) for arm, name in enumerate(names)]
 
     def _arm_summary(self, arm: int, name: str) -> ArmSummary:
-        pulls, observed, total = (array[arm] for array in self.counts())
+        pulls, observed, total = (array[arm] for array in self._count_arrays())
         eliminated_at = int(self.state.eliminated_at[arm])
         return ArmSummary(
             arm=name,

@@ -27,7 +27,7 @@ from belated.errors import ConfigurationError
 from belated.problem import Problem
 from belated.rewards import Bernoulli
 from belated.service import timestamps
-from belated.service.core.experiment import Experiment
+from belated.service.core.experiment import Experiment, event_pull
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import ExperimentCache, Transaction
 from belated.service.serve import listen, serve
@@ -122,9 +122,6 @@ MICRO = 1_000_000
 BATCH = 2_000
 """Events in a transaction."""
 
-ScheduledEvent = tuple[int, int, str, dict[str, Any]]
-"""(time, tie-breaker, kind, fields of the decision)"""
-
 
 def write_history(db: str, seed: int, hours: float = HOURS) -> None:
     """Write the history of the experiments that do not exist yet; raises if the database has keys."""
@@ -149,7 +146,8 @@ def _simulate(journal: Journal, visitors: Visitors, hours: float, rng: np.random
     pauses = rng.exponential(MEAN_PAUSE * MICRO, round(1.2 * hours * 3600 / MEAN_PAUSE) + 10)
     arrivals = begin + np.cumsum(pauses).astype(np.int64)
     order = count()
-    schedule: list[ScheduledEvent] = [(at, next(order), Kind.DECIDED, {}) for at in arrivals[arrivals < end].tolist()]
+    # (time, tie-breaker, kind, fields of the decision)
+    schedule: list[Any] = [(at, next(order), Kind.DECIDED, {}) for at in arrivals[arrivals < end].tolist()]
     experiments, seen = ExperimentCache(), set[str]()
     while schedule and schedule[0][0] < end:
         with journal.database.transaction():
@@ -250,11 +248,9 @@ class DemoTraffic:
         decisions = 0
         for event in journal.events(stored.id, max(journal.last(stored.id) - RECENT, 0)):
             if event.kind == Kind.DECIDED:
-                assert event.id is not None
-                assert event.arm is not None
-                assert event.number is not None
-                pending[event.id] = event.arm, event.at
-                decisions = event.number + 1
+                arm, _, number = event_pull(event)
+                pending[str(event.id)] = arm, event.at
+                decisions = number + 1
             elif event.id is not None and event.kind != Kind.IMPUTED:
                 pending.pop(event.id, None)
         for id, (arm, at) in pending.items():

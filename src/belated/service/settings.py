@@ -13,6 +13,8 @@ from typing import Any
 
 from belated.errors import ConfigurationError
 
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -22,6 +24,14 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     log: str = "info"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65535:
+            raise ConfigurationError(f"port is {self.port}; give a number from 0 to 65535.")
+        if self.log not in LOG_LEVELS:
+            raise ConfigurationError(f"log is {self.log!r}; give one of {', '.join(LOG_LEVELS)}.")
+        if not self.db:
+            raise ConfigurationError("db is empty; give a path, or postgresql://...")
 
     @property
     def loopback(self) -> bool:
@@ -44,7 +54,6 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-LOG_LEVELS = ("debug", "info", "warning", "error")
 OTHER_VARIABLES = {
     "BELATED_CONFIG",
     "BELATED_CACHE_DIR",
@@ -71,7 +80,7 @@ def settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = N
         for value, where in ((variables.get(name), name), (given.get(field), field)):
             if value is not None:
                 values[field] = port_of(value, where) if field == "port" and isinstance(value, str) else value
-    return _checked(Settings(**values))
+    return Settings(**values)
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -94,13 +103,3 @@ def port_of(text: str, where: str = "port") -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= 65535):
         raise ConfigurationError(f"{where} is {text!r}; give a number from 0 to 65535.")
     return int(text)
-
-
-def _checked(settings: Settings) -> Settings:
-    if not 0 <= settings.port <= 65535:
-        raise ConfigurationError(f"port is {settings.port}; give a number from 0 to 65535.")
-    if settings.log not in LOG_LEVELS:
-        raise ConfigurationError(f"log is {settings.log!r}; give one of {', '.join(LOG_LEVELS)}.")
-    if not settings.db:
-        raise ConfigurationError("db is empty; give a path, or postgresql://...")
-    return settings

@@ -89,7 +89,7 @@ def test_bursts_of_readers_do_not_pile_up(db: str) -> None:
     with hosting(db) as server, server.client() as http:
         assert http.post("/v1/experiments", json=COLOURS).status_code == 201
         service, opened = server.service, []
-        with mock.patch.object(service.writer, "reader", side_effect=service.writer.reader) as reader:
+        with mock.patch.object(service.writer.journal, "reader", side_effect=service.writer.journal.reader) as reader:
             for _ in range(3):
                 barrier = threading.Barrier(8)
 

@@ -42,17 +42,13 @@ async def decide(request: Request) -> Response:
     asked = await codec.parse_body(request, messages.DecisionRequest, messages.DecisionRequest())
     service, name = service_of(request), codec.experiment_name(request)
     count = asked.count or 1
-    if asked.id is None:
-        ids: tuple[str, ...] = ()
-    elif asked.count is None:
-        ids = (asked.id,)
-    else:
-        ids = tuple(f"{asked.id}.{number}" for number in range(count))
     if asked.metadata is not None:
         codec.check_metadata(asked.metadata, count)
-    batch = count if asked.id is not None and asked.count is not None else None  # another count, another request
-    total = asked.of if batch is not None else None  # likewise
-    extra = {"unit": asked.unit, "metadata": asked.metadata, "count": batch, "of": total}
+    extra: dict[str, Any] = {"unit": asked.unit, "metadata": asked.metadata}
+    ids: tuple[str, ...] = () if asked.id is None else (asked.id,)
+    if asked.id is not None and asked.count is not None:
+        ids = tuple(f"{asked.id}.{number}" for number in range(count))
+        extra |= {"count": count, "of": asked.of}  # another count or total is another request
     decided, new = await service.submit(operations.decide(name, ids, count, extra))
     if new:
         service.metrics.decisions.labels(name).inc(count)

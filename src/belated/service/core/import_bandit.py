@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from belated.errors import ApiError
@@ -57,7 +56,16 @@ def import_history(name: str, spec: Spec, part: HistoryPart) -> Operation:
             create(name, spec).act(tx)  # refused if it is a different experiment
             learner = Learner(existing.learner.arms, existing.learner.policy, existing.learner.seed)
             learner.load(existing.learner.to_bytes())
-        known = partial(_imported_decision, tx, name, existing)
+
+        def known(number: int) -> DecisionState | None:
+            """A decision of the bandit that is known here; an error if its id belongs to another experiment."""
+            state = tx.decision(imported_id(name, number))
+            if state is not None and (existing is None or state.experiment != existing.id):
+                raise ProblemType.ID_IN_USE.error(
+                    f"the id {state.event.id!r} belongs to another experiment; choose another name."
+                )
+            return state
+
         done = _already_imported(tx, name, known, part)
         rest = part.events[done:]
         if rest and existing is not None and existing.stopped and not existing.moving:
@@ -95,16 +103,6 @@ def _already_imported(tx: Transaction, name: str, known: Known, part: HistoryPar
             raise _differs(name, "the same events happened here in another order")
         last = seq
     return len(part.events)
-
-
-def _imported_decision(tx: Transaction, name: str, experiment: Experiment | None, number: int) -> DecisionState | None:
-    """A decision of the bandit that is known here; an error if its id belongs to another experiment."""
-    state = tx.decision(imported_id(name, number))
-    if state is not None and (experiment is None or state.experiment != experiment.id):
-        raise ProblemType.ID_IN_USE.error(
-            f"the id {state.event.id!r} belongs to another experiment; choose another name."
-        )
-    return state
 
 
 def _dry_run(name: str, known: Known, learner: Learner, events: Sequence[PastEvent], first: int) -> list[Line]:

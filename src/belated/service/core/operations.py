@@ -7,7 +7,6 @@ from typing import Any
 import uuid_utils
 
 from belated.errors import ApiError
-from belated.live.learner import supports_retraction
 from belated.service import timestamps
 from belated.service.core.experiment import PENDING, DecisionState, Experiment
 from belated.service.core.spec import LONGEST_ARM, MOST_ARMS, Spec, read_spec
@@ -50,7 +49,10 @@ def decide(name: str, ids: tuple[str, ...], count: int, asked: dict[str, Any]) -
         experiment = tx.experiment(name)
         existing = [tx.decision(id) for id in ids]
         if any(existing):
-            return [_repeated(id, state, experiment, extra) for id, state in zip(ids, existing, strict=True)], False
+            for id, state in zip(ids, existing, strict=True):
+                if state is None or state.experiment != experiment.id or state.event.extra != extra:
+                    raise _id_in_use(id)
+            return [(experiment, state) for state in existing], False
         for id, other in zip(given, others, strict=True):
             if (state := tx.decision(other)) is not None and ("count" in state.event.extras()) is not batch:
                 raise _id_in_use(id)
@@ -60,14 +62,6 @@ def decide(name: str, ids: tuple[str, ...], count: int, asked: dict[str, Any]) -
         return [_decide(tx, experiment, id, extra) for id in new], True
 
     return Operation(act, (name,), ids + others)
-
-
-def _repeated(
-    id: str, state: DecisionState | None, experiment: Experiment, extra: str | None
-) -> tuple[Experiment, DecisionState]:
-    if state is None or state.experiment != experiment.id or state.event.extra != extra:
-        raise _id_in_use(id)
-    return experiment, state
 
 
 def _id_in_use(id: str) -> ApiError:
@@ -133,9 +127,9 @@ def cancel(id: str) -> Operation:
             raise ProblemType.DECISION_OBSERVED.error(
                 f"decision {id!r} has the reward {state.reward!r}, so it was shown and cannot be cancelled."
             )
-        policy = experiment.learner.policy
-        if not supports_retraction(policy):
-            raise ProblemType.CANNOT_TAKE_BACK.error(f"{policy.label} cannot retract a decision; leave it pending.")
+        if not experiment.learner.supports_retraction:
+            label = experiment.learner.policy.label
+            raise ProblemType.CANNOT_TAKE_BACK.error(f"{label} cannot retract a decision; leave it pending.")
         _write(tx, experiment, state.event, Kind.CANCELLED, reward=state.reward)  # None, or the imputed one
         return *_known(tx, id), True
 
@@ -176,10 +170,10 @@ def add_arm(name: str, arm: str) -> Operation:
             raise ProblemType.INVALID_ARMS.error(
                 f"arm: give a name of 1 to {LONGEST_ARM} characters; at most {MOST_ARMS:,} arms."
             )
-        policy = experiment.learner.policy
-        if not policy.supports_new_arms:
+        if not experiment.learner.supports_new_arms:
+            label = experiment.learner.policy.label
             raise ProblemType.POLICY_IS_CLOSED.error(
-                f"{policy.label} needs to know all arms from the start; create a new experiment."
+                f"{label} needs to know all arms from the start; create a new experiment."
             )
         tx.write(experiment, Kind.ARM_ADDED, extra=encode_extras({"name": arm}))
         return experiment, True

@@ -118,6 +118,6 @@ class Service:
             self._idle.put(journal)
 
     def _new_reader(self) -> Journal:
-        journal = self.writer.reader()
+        journal = self.writer.journal.reader()
         self._readers.append(journal)
         return journal

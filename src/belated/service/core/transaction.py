@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -46,26 +46,16 @@ class Transaction:
         self.journal = journal
         self._experiments = experiments
         self._current: set[str] = set()
-        self._stored: dict[int, StoredExperiment] = {}
+        self._stored_experiment = cache(journal.experiment_by_id)
         self.touched: set[str] = set()
         self.events: list[tuple[int, Event]] = []
         ids = [id for operation in operations for id in operation.ids]
         if journal.database.several_writers:
-            self._lock(operations, ids)
+            names = {name for operation in operations for name in operation.names}
+            found = journal.events_of_decisions(ids).values()
+            names |= {self._stored_experiment(events[0][0]).name for events in found if events}
+            journal.database.lock_experiments(names)  # all that the operations use, at once
         self._events_of = journal.events_of_decisions(ids)
-
-    def _lock(self, operations: list[Operation], ids: list[str]) -> None:
-        """Lock all experiments that the operations use, at once."""
-        names = {name for operation in operations for name in operation.names}
-        for events in self.journal.events_of_decisions(ids).values():
-            if events:
-                names.add(self._stored_experiment(events[0][0]).name)
-        self.journal.database.lock_experiments(names)
-
-    def _stored_experiment(self, number: int) -> StoredExperiment:
-        if number not in self._stored:
-            self._stored[number] = self.journal.experiment_by_id(number)
-        return self._stored[number]
 
     def find(self, name: str) -> Experiment | None:
         """The experiment with this name, up to date; None if there is none."""
@@ -78,7 +68,12 @@ class Transaction:
             if last >= 0 and last == self.journal.last(known.id):
                 raise _damaged(name, reason)
             try:
-                self._experiments.by_name[name] = self._up_to_date(known)
+                if isinstance(known, StoredExperiment):
+                    known = restore(self.journal, known)
+                else:
+                    for event in self.journal.events_after(known.id, known.seq):  # that other processes wrote
+                        known.apply(event)
+                self._experiments.by_name[name] = known
             except StorageError:
                 raise
             except Exception as error:  # the journal may be damaged in any way
@@ -90,14 +85,6 @@ class Transaction:
             self._experiments.damaged.pop(name, None)
             self._current.add(name)
         return self._experiments.by_name[name]
-
-    def _up_to_date(self, known: Experiment | StoredExperiment) -> Experiment:
-        """An experiment with the events that other processes wrote."""
-        if isinstance(known, StoredExperiment):
-            return restore(self.journal, known)
-        for event in self.journal.events_after(known.id, known.seq):
-            known.apply(event)
-        return known
 
     def experiment(self, name: str) -> Experiment:
         """The experiment with this name, or an error if there is none."""

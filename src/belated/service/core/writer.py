@@ -28,7 +28,7 @@ SNAPSHOT_EVERY = 10_000
 """Events between two snapshots of an experiment."""
 
 Result = tuple[Any, BaseException | None]
-Reply = Future[Any] | asyncio.Future[Any]
+Reply = Callable[[Any, BaseException | None], None] | asyncio.Future[Any]
 QueueItem = tuple[Operation, Reply]
 
 
@@ -57,12 +57,9 @@ class Writer:
         self._queue.put(None)
         self._thread.join()
 
-    def reader(self) -> Journal:
-        """Another, read-only connection to the journal."""
-        return self._journal.reader()
-
     def enqueue(self, operation: Operation, reply: Reply) -> None:
-        """Queue an operation; ``reply`` gets its result after the commit."""
+        """Queue an operation; ``reply`` is called by the writer's thread after the commit, or is the future of an event
+        loop."""
         if self._queue.qsize() >= MAX_QUEUE:
             raise ProblemType.BUSY.error("too many operations are waiting for the disk; retry in a second.")
         self._queue.put((operation, reply))
@@ -72,7 +69,7 @@ class Writer:
     def run(self, operation: Operation) -> Any:
         """Run an operation and wait for it, from any thread."""
         future: Future[Any] = Future()
-        self.enqueue(operation, future)
+        self.enqueue(operation, lambda *result: _settle([(future, result)]))
         return future.result()
 
     async def submit(self, operation: Operation) -> Any:
@@ -83,7 +80,7 @@ class Writer:
 
     def _work(self) -> None:
         try:
-            self._journal = self._open()
+            self.journal = self._open()
         except BaseException as error:
             self._ended = True
             self._ready.set_exception(error)
@@ -96,7 +93,7 @@ class Writer:
                 if batch:
                     self._commit(batch)
             self._save_snapshots(1)
-            self._journal.close()
+            self.journal.close()
         finally:
             self._ended = True
             self._refuse_queued()
@@ -151,10 +148,10 @@ class Writer:
         tx: Transaction | None = None
         begin = time.perf_counter()
         try:
-            with self._journal.database.transaction():
-                tx = Transaction(self._journal, self._experiments, operations)
+            with self.journal.database.transaction():
+                tx = Transaction(self.journal, self._experiments, operations)
                 results = [_run(operation, tx) for operation in operations]
-                self._journal.append(tx.events)
+                self.journal.append(tx.events)
         except BaseException:
             for name in tx.touched if tx else ():  # read them from the journal again
                 self._experiments.by_name.pop(name, None)
@@ -169,9 +166,9 @@ class Writer:
         if not due:
             return
         try:
-            with self._journal.database.transaction():
+            with self.journal.database.transaction():
                 for experiment in due:
-                    self._journal.save_snapshot(experiment.id, experiment.seq, experiment.save())
+                    self.journal.save_snapshot(experiment.id, experiment.seq, experiment.save())
         except StorageError:  # snapshots only save time
             return
         for experiment in due:
@@ -195,13 +192,13 @@ def _reply_all(batch: list[QueueItem], results: Sequence[Result]) -> None:
         if isinstance(reply, asyncio.Future):
             loops.setdefault(reply.get_loop(), []).append((reply, result))
         else:
-            _settle([(reply, result)])
+            reply(*result)
     for loop, replies in loops.items():
         with suppress(RuntimeError):  # the loop is closed: nobody is waiting
             loop.call_soon_threadsafe(_settle, replies)
 
 
-def _settle(replies: Sequence[tuple[Reply, Result]]) -> None:
+def _settle(replies: Sequence[tuple[asyncio.Future[Any] | Future[Any], Result]]) -> None:
     for future, (result, error) in replies:
         if future.cancelled():
             continue

@@ -152,9 +152,8 @@ def estimates_chart(arms: list[ArmAnswer], brackets: list[Bracket], slots: dict[
     best = max((arms[index].lower for index in range(len(arms)) if arms[index].active), default=0.0)
     if best > 0.0:
         line = svg.vertical("bar-line", svg.percent(x_of(best)), ROWS_TOP, height - ROWS_BOTTOM)
-        parts.append(
-            svg.element("g", svg.element("title", f"the largest lower bound of an active arm: {best:.3f}"), line)
-        )
+        title = svg.element("title", f"the largest lower bound of an active arm: {best:.3f}")
+        parts.append(svg.element("g", title, line))
     for row, index in enumerate(indices):
         parts.append(_row(arms[index], brackets[index], slots.get(index), ROWS_TOP + ROW * (row + 0.5), x_of))
     description = "; ".join(_describe_arm(arms[index], brackets[index]) for index in indices)
@@ -168,20 +167,12 @@ def _ends(arm: ArmAnswer, bracket: Bracket) -> list[float]:
 
 
 def _row(arm: ArmAnswer, bracket: Bracket, slot: int | None, y: float, x_of: Callable[[float], float]) -> Markup:
-    hue = svg.colour(slot)
+    hue, name = svg.colour(slot), svg.element("div", truncate(arm.arm))
     low, high = svg.percent(x_of(arm.lower)), svg.percent(x_of(arm.upper))
     parts: list[svg.Part] = [
         svg.element("title", _describe_arm(arm, bracket)),
         svg.element("rect", class_="row", x=0, y=y - ROW / 2, width="100%", height=ROW),
-        svg.element(
-            "foreignObject",
-            svg.element("div", truncate(arm.arm)),
-            class_="label",
-            x=-150,
-            y=y - 10,
-            width=138,
-            height=20,
-        ),
+        svg.element("foreignObject", name, class_="label", x=-150, y=y - 10, width=138, height=20),
         svg.element("line", class_=f"interval {hue}", x1=low, x2=high, y1=y, y2=y),
         *(svg.vertical(f"cap {hue}", end, y - 5, y + 5) for end in (low, high)),
     ]

@@ -127,11 +127,6 @@ class Counters:
         self.last = np.zeros((0, 2), np.int64)
         """The same of the last; zeros before the first is counted."""
 
-    @property
-    def max_blocks(self) -> int:
-        """Maximum number of blocks."""
-        return max(MIN_BLOCKS, min(MAX_BLOCKS, MAX_CELLS // max(self.pulls.size, 1)))
-
     def reserve(self, arms: int, decisions: int) -> None:
         """Make room for a number of arms and decisions."""
         more = arms - self.pulls.size
@@ -140,7 +135,8 @@ class Counters:
             self.observed = np.pad(self.observed, (0, more))
             self.total = np.pad(self.total, (0, more))
             self.decided = np.pad(self.decided, ((0, 0), (0, more)))
-        while decisions > self.size * self.max_blocks:
+        most = max(MIN_BLOCKS, min(MAX_BLOCKS, MAX_CELLS // max(self.pulls.size, 1)))
+        while decisions > self.size * most:
             self._merge_pairs()
         self._add_blocks(-(-decisions // self.size) - self.pending.size)
 

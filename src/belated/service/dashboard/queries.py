@@ -20,7 +20,7 @@ from belated.service.core.experiment import Experiment
 from belated.service.core.export import event_line
 from belated.service.core.service import Service
 from belated.service.core.spec import NAME, make_policy
-from belated.service.core.transaction import Operation, Transaction
+from belated.service.core.transaction import Operation
 from belated.service.dashboard.counters import Counters, Elimination, Feedback, Page, brackets, pending_ages, traffic
 from belated.service.dashboard.formatting import distinguishable, grouped, truncate
 from belated.service.problem_types import unknown_experiment
@@ -165,11 +165,8 @@ class Queries:
         return page
 
     def _view(self, name: str) -> tuple[int, ExperimentAnswer]:
-        def act(tx: Transaction) -> tuple[int, ExperimentAnswer]:
-            experiment = tx.experiment(name)
-            return experiment.id, experiment_view(experiment)
-
-        view: tuple[int, ExperimentAnswer] = self._service.writer.run(Operation(act, (name,)))
+        operation = Operation(lambda tx: (tx.experiment(name).id, experiment_view(tx.experiment(name))), (name,))
+        view: tuple[int, ExperimentAnswer] = self._service.writer.run(operation)
         return view
 
     def _delays(self, name: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from belated.errors import MissingComponent, StorageError
 from belated.service.storage.database import Database, without_password
 from belated.service.storage.events import COLUMNS, MOVED, Event, event_row
-from belated.service.storage.schema import VERSION, check_schema, migrate, schema_version
+from belated.service.storage.schema import VERSION, migrate, schema_version
 
 _EXPERIMENTS = "SELECT id, name, spec, created_at FROM belated_experiments"
 _COLUMNS = ", ".join(COLUMNS)
@@ -210,7 +210,7 @@ def open_journal(db: str, *, create: bool = True, read_only: bool = False) -> Jo
     schema; with ``read_only`` nothing is written, not even next to the file."""
     database = _connect(db, create, read_only)
     try:
-        version = check_schema(schema_version(database))
+        version = schema_version(database)
         if version is None and not create:
             raise StorageError(f"db is {without_password(db)!r}, which is not a database of belated.")
         if create:

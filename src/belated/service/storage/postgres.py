@@ -49,12 +49,9 @@ class PostgreSQL(Database):
             self._connection.close()
             raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
-    def _reconnect(self) -> None:
-        if self._connection.closed:
-            self._connect()
-
     def execute(self, sql: str, values: Row = ()) -> list[Any]:
-        self._reconnect()
+        if self._connection.closed:  # it was lost
+            self._connect()
         try:
             cursor = self._connection.execute(_placeholders(sql), tuple(values), prepare=True)
             return cursor.fetchall() if cursor.description else []
@@ -71,7 +68,8 @@ class PostgreSQL(Database):
             raise StorageError(f"{without_password(self._url)}: {str(error).strip()}") from error
 
     def rows(self, sql: str, values: Row = ()) -> Iterator[tuple[Any, ...]]:
-        self._reconnect()
+        if self._connection.closed:  # it was lost
+            self._connect()
         try:
             with self._connection.transaction(), self._connection.cursor(name="belated") as cursor:
                 cursor.itersize = 10_000

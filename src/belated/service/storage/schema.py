@@ -36,11 +36,11 @@ VERSION = 2
 
 def migrate(database: Database) -> str | None:
     """Create the tables, or migrate older ones; the path of the backup, if one was made. Refuses a newer schema."""
-    if check_schema(schema_version(database)) == VERSION:
+    if schema_version(database) == VERSION:
         return None
     with database.transaction():
         database.lock_schema()
-        version = check_schema(schema_version(database))  # another process may have been first
+        version = schema_version(database)  # another process may have been first
         if version == VERSION:
             return None
         if version is None:
@@ -55,18 +55,14 @@ def migrate(database: Database) -> str | None:
     return backup
 
 
-def check_schema(version: int | None) -> int | None:
-    """The version, or an error if it is newer than this code."""
-    if version is not None and version > VERSION:
+def schema_version(database: Database) -> int | None:
+    """The version of the schema; None if there are no tables, an error if it is newer than this code."""
+    if not database.has_table("belated_meta"):
+        return None
+    version = int(database.execute("SELECT value FROM belated_meta WHERE name = 'schema'")[0][0])
+    if version > VERSION:
         raise StorageError(
             f"this database has schema {version}, written by a newer belated; this one supports schema {VERSION}. "
             "Install the newer version."
         )
     return version
-
-
-def schema_version(database: Database) -> int | None:
-    """The version of the schema; None if there are no tables."""
-    if not database.has_table("belated_meta"):
-        return None
-    return int(database.execute("SELECT value FROM belated_meta WHERE name = 'schema'")[0][0])
