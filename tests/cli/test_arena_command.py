@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas
 import pytest
+from matplotlib.figure import Figure
 
 from belated import simulate
 from belated.errors import Interrupted
@@ -102,6 +103,7 @@ def test_no_line_is_wider_than_the_terminal(
     call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(Figure, "savefig", lambda figure, file, **_: Path(file).touch())  # pictures are not looked at
     text = call("arena", "--rows", ROWS, "--runs", 2).stdout
     lines = [line for line in text.splitlines() if not line.startswith("wrote ")]  # that one can be copied
     assert max(map(len, lines)) <= width
