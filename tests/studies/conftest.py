@@ -3,14 +3,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from typer.testing import CliRunner
 
 import belated
 from belated.cli import app
+from belated.studies import report
 from belated.studies.experiments import select
 from belated.studies.report import summarize
 from belated.studies.reproduce import reproduce
@@ -26,6 +29,31 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "NO_COLOR", "TERMINAL_WIDTH", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
+
+
+class SavingHere:
+    """In place of the processes that save figures: each would import matplotlib first."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def shutdown(self, **_: object) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _saving(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are saved in this process, but for the tests of the others."""
+    if request.path.name != "test_figures.py":
+        monkeypatch.setattr(report, "ProcessPoolExecutor", SavingHere)
 
 
 @pytest.fixture
@@ -71,7 +99,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return folder
     try:
         outcomes = reproduce(map(shortened, select(["all"])), out=folder, fraction=FRACTION)
-        write_report(folder, summarize(outcomes, 0, FRACTION, 1.0), outcomes)
+        with mock.patch.object(report, "ProcessPoolExecutor", SavingHere):
+            write_report(folder, summarize(outcomes, 0, FRACTION, 1.0), outcomes)
     except BaseException:
         failed.touch()
         raise
