@@ -10,11 +10,12 @@ import pytest
 from ledger import Asked, Ledger, compare
 from work import StepWriter, Work, open_small
 
+from belated.live.learner import Learner
 from belated.service.api.experiments import experiment_view
 from belated.service.api.messages import ExperimentAnswer
 from belated.service.core import operations as op
 from belated.service.core.experiment import Experiment
-from belated.service.storage.events import Event, Kind
+from belated.service.storage.events import Kind
 from belated.service.storage.journal import Journal
 
 
@@ -116,13 +117,13 @@ def test_an_answer_that_counts_twice_is_seen(
     worked: tuple[Journal, StepWriter, Ledger], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The journal has it once, and the state twice: live and in a replay alike."""
-    once = Experiment._observe
+    once = Learner.observe
 
-    def twice(self: Experiment, event: Event) -> None:
-        once(self, event)
-        once(self, event)
+    def twice(self: Learner, arm: int, reward: float, rank: int, number: int) -> None:
+        once(self, arm, reward, rank, number)
+        once(self, arm, reward, rank, number)
 
-    monkeypatch.setattr(Experiment, "_observe", twice)
+    monkeypatch.setattr(Learner, "observe", twice)
     journal, _, ledger = worked
     found = compare(journal, ledger)
     assert any("add up to" in each for each in found.wrong), str(found)
