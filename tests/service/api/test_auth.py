@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from commands import belated
 from postgres import fresh
 from serving import PATIENCE, LocalServer, hosting, serving, start
 
@@ -234,17 +233,12 @@ def wait(condition: Any) -> None:
 # ---- listening ----
 
 
-def run(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "belated", "serve", "--port", "0", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-
-
 def test_without_keys_nobody_else_is_listened_to(tmp_path: Path) -> None:
     db = str(tmp_path / "bandits.db")
     for host in ("0.0.0.0", "::", "", "example.com", "192.0.2.1"):
         with pytest.raises(ConfigurationError, match=r"there are no keys; create one with belated keys create"):
             check_keys(Settings(db=db, host=host, port=0))
-    ended = run("--db", db, "--host", "0.0.0.0")
+    ended = belated("serve", "--port", "0", "--db", db, "--host", "0.0.0.0")
     assert ended.returncode == 2
     assert "there are no keys" in ended.stderr
     assert "belated keys create" in ended.stderr

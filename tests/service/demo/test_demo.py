@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from commands import belated
 from serving import PATIENCE
 
 from belated.service.api.experiments import experiment_view
@@ -181,8 +182,7 @@ def test_a_database_with_keys_is_left_alone(tmp_path: Path) -> None:
     db = str(tmp_path / "keyed.db")
     journal = open_journal(db)
     make_key(journal, "reader", "me")
-    command = [sys.executable, "-m", "belated", "demo", "--port", "0", "--no-browser", "--db", db]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    done = belated("demo", "--port", "0", "--no-browser", "--db", db)
     assert done.returncode == 2
     assert "which has keys" in done.stderr
     assert journal.experiments() == []

@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 import psycopg
 import pytest
+from commands import belated
 from postgres import fresh
 from work import EXPERIMENTS, StepWriter
 
@@ -85,13 +86,7 @@ def test_a_newer_schema_is_refused_and_nothing_is_changed(db: str) -> None:
             open_journal(db, create=create)
         assert f"{schema.VERSION}" in str(error.value)
     assert contents(db) == before
-    done = subprocess.run(
-        [sys.executable, "-m", "belated", "serve", "--db", db, "--port", "0"],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = belated("serve", "--db", db, "--port", "0")
     assert done.returncode != 0
     assert "schema 7" in done.stderr
     assert "newer" in done.stderr
