@@ -6,6 +6,8 @@ PYTHON ?= python3
 SEED ?= 2021
 # Number of parallel test processes.
 JOBS ?= auto
+# The tests start many processes; without bytecode each would compile the package's files.
+export PYTHONDONTWRITEBYTECODE :=
 
 VENV := .venv
 BIN := $(VENV)/bin

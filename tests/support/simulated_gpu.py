@@ -100,8 +100,8 @@ FIELDS = ("mean", "stderr", "final", "curves", "pulls", "observed", "lost", "in_
 def play(name: str, device: str) -> Result:
     """The result of a case."""
     problem, policies, settings = CASES[name]
-    horizon, runs = settings.get("horizon", 60), settings.get("runs", RUNS)
-    return simulate(problem, policies, horizon=horizon, runs=runs, seed=5, checkpoints=[1, 30, 59], device=device)
+    horizon, runs = settings.get("horizon", 48), settings.get("runs", RUNS)
+    return simulate(problem, policies, horizon=horizon, runs=runs, seed=5, checkpoints=[1, 30, 47], device=device)
 
 
 if __name__ == "__main__":
