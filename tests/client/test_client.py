@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import numpy as np
 import pytest
 from serving import PATIENCE, LocalServer, hosting, serving, start
@@ -375,3 +376,25 @@ def test_both_clients_have_the_same_operations() -> None:
 
 
 # ---- what is not needed is not loaded ----
+
+
+@pytest.mark.parametrize("name", [3, "", b"ads"])
+def test_the_name_of_an_experiment_is_checked_wherever_it_is_given(server: LocalServer, name: Any) -> None:
+    with Client(server.url) as client, pytest.raises(InvalidParameter, match="give its name"):
+        client.experiment(name)
+    with pytest.raises(InvalidParameter, match="give its name"):
+        Client(server.url, name)
+
+
+def test_a_response_that_cannot_be_decoded_is_retried_and_then_an_error_of_ours() -> None:
+    requests = []
+
+    def broken(request: httpx2.Request) -> httpx2.Response:
+        requests.append(request)
+        return httpx2.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx2.ByteStream(b"no gzip"))
+
+    with Client("http://127.0.0.1:1", "ads", retries=1, wait=0.001) as client:
+        client._http = httpx2.Client(base_url=client.url, transport=httpx2.MockTransport(broken))
+        with pytest.raises(ServiceUnavailable, match="DecodingError"):
+            client.choose()
+    assert len(requests) == 2

@@ -115,6 +115,8 @@ def test_an_edit_of_the_package_is_seen_by_the_policies_that_it_concerns(tmp_pat
         "the base of some policies": (f"{policies}/_base/index.py", "bar = -np.inf", "bar = -1.0"),
         "all policies": (f"{policies}/_base/interface.py", "state.pulls[arm] += 1\n", "state.pulls[arm] += 2\n"),
         "plain Python of the engine": (f"{engine}/encode.py", "from __future__ import annotations\n", "A = 0\n"),
+        "plain Python of a package in it": (f"{engine}/speculative/packed_wheel.py", "_BITS = 16", "_BITS = 15"),
+        "a plot": ("source/belated/simulation/figures.py", "BAND = 4.0", "BAND = 3.0"),
     }
     found = dict(zip(edits, changed_keys(tmp_path, edits.values()), strict=True))
     for edit in [name for name in edits if name.startswith(("docstring", "a comment"))]:
@@ -129,7 +131,9 @@ def test_an_edit_of_the_package_is_seen_by_the_policies_that_it_concerns(tmp_pat
     assert "decide" not in found["the base of some policies"].get("SuccessiveElimination", [])
     assert all(keys == ALL for policy, keys in found["all policies"].items() if policy)
     assert len(found["all policies"]) > 10
-    assert found["plain Python of the engine"] == {"": ["result"]}
+    for edit in ("plain Python of the engine", "plain Python of a package in it"):
+        assert found[edit] == {"": ["result"]}, edit
+    assert found["a plot"] == {}
 
 
 OWN_POLICY = '''
@@ -323,17 +327,17 @@ def test_code_that_cannot_be_kept_is_played_all_the_same(tmp_path: Path, monkeyp
     assert not list(tmp_path.glob("*/*.nbi"))
 
 
-def test_old_folders_are_forgotten_and_others_are_not(tmp_path: Path) -> None:
-    names = ("0123456789abcdef", "play-UCB-0123456789abcdef", "fedcba9876543210", "something else", "play-UCB-01")
-    old, old_entry, young, *foreign = (tmp_path / name for name in names)
-    for folder in (old, old_entry, young, *foreign):
+def test_old_folders_of_compiled_code_are_forgotten_and_others_are_not(tmp_path: Path) -> None:
+    names = ("0123456789abcdef", "play-UCB-0123456789abcdef", "fedcba9876543210", "backup-0123456789abcdef", "notes")
+    old, old_entry, _, backup, notes = folders = [tmp_path / name for name in names]
+    for folder in folders:
         folder.mkdir()
-    for folder in (old, old_entry, *foreign):
+        (folder / "play.1.nbc").touch()
+    (backup / "thesis.txt").touch()
+    for folder in (old, old_entry, backup, notes):
         os.utime(folder, (0, 0))
     cache._forget_old(tmp_path)
-    assert not old.exists()
-    assert not old_entry.exists()
-    assert all(folder.exists() for folder in (young, *foreign))
+    assert [folder for folder in folders if not folder.exists()] == [old, old_entry]
 
 
 @NEEDS_JIT

@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -24,6 +23,8 @@ import uvicorn
 from belated.service import app
 from belated.service.core.service import Service
 from belated.service.dashboard import queries
+from belated.service.serve import listen
+from belated.service.settings import Settings
 from belated.service.storage.journal import open_journal
 
 PATIENCE = 600.0
@@ -51,8 +52,7 @@ class LocalServer:
 def hosting(db: str) -> Iterator[LocalServer]:
     """A server in this process. Its background tasks run every few milliseconds, and pages are never cached."""
     only_warnings()
-    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else answers wait 40 ms for an acknowledgement
+    listener = listen(Settings(db=db, port=0))
     service = Service(lambda: open_journal(db))
     config = uvicorn.Config(
         app.make_app(service), log_config=None, access_log=False, server_header=False, lifespan="on", ws="none"

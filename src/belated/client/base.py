@@ -55,6 +55,8 @@ class Operations:
     and then twice as long each time. ``experiment`` is None until it is known which one is meant."""
 
     def __init__(self, retries: int, wait: float, experiment: str | None) -> None:
+        if experiment is not None and (not isinstance(experiment, str) or not experiment):
+            raise InvalidParameter(f"experiment is {experiment!r}; give its name, or None if the server has just one.")
         self.retries = retries
         self.wait = wait
         self.experiment = experiment
@@ -212,8 +214,6 @@ class BaseClient:
         wait: float = 0.1,
     ) -> None:
         self.url = _check_url(url)
-        if experiment is not None and (not isinstance(experiment, str) or not experiment):
-            raise InvalidParameter(f"experiment is {experiment!r}; give its name, or None if the server has just one.")
         self._operations = Operations(
             check_integer("retries", retries, 0), check_number("wait", wait, _SECONDS), experiment
         )
@@ -221,7 +221,7 @@ class BaseClient:
             import httpx2
         except ImportError as error:
             raise MissingComponent(f"the client needs httpx2: pip install 'belated[client]' ({error})") from None
-        self._transport_error = httpx2.TransportError
+        self._request_error = httpx2.RequestError
         self._http: Any = getattr(httpx2, self._transport)(
             base_url=self.url,
             headers={"User-Agent": f"belated/{__version__}", **_authorization(key)},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from belated.client.base import BaseClient
 from belated.client.messages import DecisionStatus, parse_summary
-from belated.client.protocol import Exchange
+from belated.client.protocol import Exchange, HttpRequest
 from belated.live.types import ArmSummary, Decision
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ class Client(BaseClient):
                 result: T = end.value
                 return result
             outcome = None
-            if isinstance(action, float):
+            if not isinstance(action, HttpRequest):
                 time.sleep(action)
                 continue
             headers = None if action.body is None else {"Content-Type": "application/json"}
             try:
                 outcome = self._http.request(action.method, action.path, content=action.body, headers=headers)
-            except self._transport_error as error:
+            except self._request_error as error:
                 outcome = error
 
     def close(self) -> None:

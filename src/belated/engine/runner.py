@@ -122,7 +122,7 @@ def _play(
     parameters = _parameters(policy, run)
     state, channel, source, _keep = _ALLOCATORS[loop](policy, problem, run.horizon, True)
     status = _call(loop, policy, parameters, run, output, state, channel, source, position)
-    parameters.table[0] = 0.0  # filled
+    parameters.table[0] = 0.0  # so that it is not filled again
     while status == NO_ROOM:
         if loop is not play_wheel:
             return _play(play_wheel, policy, problem, run, output, position)
@@ -179,6 +179,6 @@ def _call(loop: Loop, policy: Policy, *arguments: Any) -> int:
     entry = entry_for(loop, type(policy))
     try:
         compile_for(entry, *arguments)
-        return int(entry(*arguments))
     except (*COMPILE_ERRORS, AttributeError) as error:  # the last: such as np.nothing
         raise cannot_compile(policy, error) from error
+    return int(entry(*arguments))

@@ -144,7 +144,9 @@ def allocate_draw_buffer(
     if not JIT:
         return DrawBuffer(bits, *stored, batch), batch
     address = _batch_drawer(kinds_in(laws, problems * arms))() if compiles else 0
-    table = table_of(address, *stored, *laws, *scratch)
+    arrays = (*stored, *laws, *scratch)
+    assert tuple(array.dtype.type for array in arrays) == _TABLE_TYPES
+    table = table_of(address, *arrays)
     return DrawBuffer(bits, *stored, table), batch
 
 
@@ -196,6 +198,14 @@ def _batch_function(kinds: BatchKinds) -> Any:
     return draw_batch
 
 
+_TABLE_TYPES = (
+    *(np.float64, np.int32, np.int64),
+    *(np.int64, np.float64, np.float64, np.int64, np.int64, np.int64, np.float64, np.int32),
+    *(np.uint64, np.float64, np.uint32, np.uint32, np.int32, np.float64, np.uint32),
+)
+"""Of the arrays of a function table, in the order of the fields of Batch, LawTable and Scratch."""
+
+
 @cache
 def _batch_drawer(kinds: BatchKinds) -> Callable[[], int]:
     """The address of the same, for the arrays of a function table, which are in the order of their fields."""
@@ -233,8 +243,15 @@ def _batch_drawer(kinds: BatchKinds) -> Callable[[], int]:
 
 @inline
 def _call_draw_batch(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    rows = np.int64(reward_row), np.int64(delay_row)
-    call_at(table, rows[0], rows[1], np.int64(key_a), np.int64(key_b), np.int64(arm), np.int64(rank))
+    call_at(
+        table,
+        np.int64(reward_row),
+        np.int64(delay_row),
+        np.int64(key_a),
+        np.int64(key_b),
+        np.int64(arm),
+        np.int64(rank),
+    )
 
 
 draw_batch = _call_draw_batch if JIT else _batch_function(ALL_KINDS)

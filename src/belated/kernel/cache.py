@@ -64,10 +64,12 @@ def _is_importable(owner: type[Any] | None) -> bool:
 
 @cache
 def _forget_old(root: Path) -> None:
-    """Remove compiled code that nobody used for a month."""
-    for old in root.glob("*") if root.is_dir() else ():
-        if old.is_dir() and re.fullmatch("(.*-)?[0-9a-f]{16}", old.name) and old.stat().st_mtime < time.time() - _MONTH:
-            shutil.rmtree(old, ignore_errors=True)
+    """Remove folders of compiled code that nobody used for a month; the root may hold other things, too."""
+    for folder in root.glob("*"):
+        with suppress(OSError):  # another process may be removing it
+            is_old = folder.stat().st_mtime < time.time() - _MONTH and re.fullmatch("(.*-)?[0-9a-f]{16}", folder.name)
+            if is_old and all(file.suffix in (".nbi", ".nbc") for file in folder.iterdir()):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def cache_in(folder: Path, function: Callable[..., Any], base: Any = _caching.FunctionCache) -> Any:

@@ -109,7 +109,7 @@ class _Walk:
                 body = _python_of(function)
                 options = sorted(getattr(function, "targetoptions", {}).items())
                 seen = [(name, self._text(name, value)) for name, value in _names_in(body)]
-                yield f"{body.__module__} {code_digest(body.__code__)} {options} {seen}"  # loading imports the module
+                yield f"{body.__module__} {code_digest(body.__code__)} {options} {seen}"  # cached code names its module
 
     def _text(self, name: str, value: Any, *, is_body: bool = False) -> str:
         """Text by which a value is recognised; a function is queued, and stands as its number."""
@@ -121,7 +121,7 @@ class _Walk:
             number = self._numbers.setdefault(id(value), len(self._numbers))
             if number == len(self._functions):
                 self._functions.append(value)
-            if body is value and self._strict and not is_body and not is_choice:  # compiled as another file may say
+            if body is value and self._strict and not is_body and not is_choice:  # it may be compiled by an overload
                 return f"#{number} {_file_digest(body.__code__.co_filename)}"
             return f"#{number}"
         text = self._plain(name, value)

@@ -77,8 +77,8 @@ def inline(function: F) -> F:
 
 
 def outlined(function: F) -> F:
-    """Make a kernel function that the optimiser may leave out of its callers. An inlined caller's code is copied, so
-    that numba passes its force on: this is for what outlined functions and entries call."""
+    """Make a kernel function that the optimiser may leave out of its callers. numba passes
+    ``forceinline`` on to what an inlined function calls: this is for what outlined functions and entries call."""
     return _kernel_function(function, _OUTLINED)
 
 

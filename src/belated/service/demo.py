@@ -228,7 +228,7 @@ class DemoTraffic:
         with self._http:
             while not self._stopped.is_set():
                 wait = self._schedule.run(blocking=False)  # sends what is due
-                self._stopped.wait(min(wait or 0.0, RETRY_SECONDS))
+                self._stopped.wait(RETRY_SECONDS if wait is None else min(wait, RETRY_SECONDS))
 
     def _later(self, at: float, send: Callable[[], object]) -> None:
         self._schedule.enterabs(at, 0, self._try, (send,))
@@ -280,7 +280,7 @@ class DemoTraffic:
         name, id = visitors.scenario.name, f"{visitors.scenario.name}-{number}"
         response = self._http.post(f"/v1/experiments/{name}/decisions", json={"id": id})
         self._schedule_visitor(visitors, number + 1)
-        if response.status_code == 201:
+        if response.is_success:
             arm = visitors.scenario.arms.index(response.json()["arm"])
             self._schedule_feedback(visitors, id, arm, time.time())
 

@@ -129,8 +129,9 @@ def _policy(policy: type[Policy]) -> str:
 @cache
 def _package() -> str:
     """A hash of the code that all policies share."""
-    packages = ("kernel", "rewards", "delays", "policies/_base", "engine", "engine/gpu", "specs", "simulation")
-    return modules_digest("problem.py", *(f"{package}/*.py" for package in packages))
+    packages = ("kernel", "rewards", "delays", "policies/_base", "engine", "specs")
+    modules = ("problem.py", "simulation/simulate.py", "simulation/result.py", "simulation/result_builder.py")
+    return modules_digest(*modules, *(f"{package}/**/*.py" for package in packages))
 
 
 def labels_of(policies: Sequence[Policy]) -> list[str]:

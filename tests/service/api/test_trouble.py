@@ -15,6 +15,8 @@ import structlog
 from refusals import COLOURS, for_each, refusal
 from serving import hosting
 
+from belated.service.core import writer
+from belated.service.core.experiment import Experiment
 from belated.service.core.verify import verify
 from belated.service.storage.journal import Journal, open_journal
 
@@ -273,3 +275,20 @@ def test_a_bandit_that_moves_does_not_resume_what_somebody_stopped(http: httpx2.
     assert (told["status"], told["pulls"]) == ("stopped", 1)
     assert http.post(f"/v1/experiments/{name}/resume").json()["status"] == "running"
     assert http.post(f"/v1/experiments/{name}/history", json=next_one).status_code == 201
+
+
+def test_a_snapshot_that_cannot_be_made_stops_nobody(db: str) -> None:
+    def fail(*_: object) -> bytes:
+        raise TypeError("this state cannot be saved")
+
+    with (
+        mock.patch.object(writer, "SNAPSHOT_EVERY", 1),
+        mock.patch.object(Experiment, "save", fail),
+        structlog.testing.capture_logs() as log,
+        hosting(db) as server,
+        server.client() as http,
+    ):
+        assert http.post("/v1/experiments", json=COLOURS).status_code == 201
+        for _ in range(3):
+            assert decide(http, "colours").status_code == 201
+    assert "snapshot" in {entry["event"] for entry in log}

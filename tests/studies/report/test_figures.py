@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,9 @@ from belated.studies.figures import draw
 from belated.studies.report import Report, summarize
 from belated.studies.reproduce import ExperimentOutcome, reproduce
 from tiny import FIGURE, HEAD, STUDY, experiment
+
+PATIENCE = 1800.0
+"""Seconds that bound a hang."""
 
 SHORT = HEAD + STUDY.replace("most = 6400\n", "") + FIGURE
 
@@ -62,11 +63,11 @@ if __name__ == "__main__":
     os.kill(os.getpid(), signal.SIGKILL)
 """
     (tmp_path / "script.py").write_text(script)
-    done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False)
-    process = Path("/proc", str(int(done.stdout)), "status")
-    with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-        while "(zombie)" not in process.read_text():
-            time.sleep(0.05)
+    command = [sys.executable, tmp_path / "script.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        output, _ = process.communicate(timeout=PATIENCE)  # until both have closed it, which they do as they end
+    assert int(output) != process.pid
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_an_error_there_is_an_error_here_and_nothing_is_written(

@@ -14,7 +14,7 @@ CONFIDENCE = 1.0
 """c of all of them, as in the paper's experiments."""
 
 DEFAULT_POLICY = (
-    "Pending-UCB with confidence 1, for delays that do not depend on the answer; if they may, name Prefix-UCB, with "
+    "Pending-UCB with confidence 1, for delays that do not depend on the reward; if they may, name Prefix-UCB, with "
     "confidence 1, spread true (see which-policy in the documentation). With silence it is Prefix-UCB with confidence "
     "1 and spread, as failures are then known at the deadline and successes before."
 )

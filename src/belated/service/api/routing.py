@@ -174,6 +174,8 @@ class Router:
             if routes is None:
                 try:
                     await self._inner(scope, limited, send)
+                except ClientDisconnect:
+                    raise
                 except Exception:  # the inner application has already answered
                     log.exception("unforeseen", method=scope["method"], path=scope["path"])
                 return

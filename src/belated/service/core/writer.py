@@ -11,6 +11,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import structlog
+
 from belated.errors import ApiError, DuplicateError, StorageError
 from belated.service.core.transaction import ExperimentCache, Operation, Transaction
 from belated.service.problem_types import ProblemType, public_error
@@ -26,6 +28,8 @@ MAX_TRIES = 5
 """Attempts at an operation that conflicts with another process."""
 SNAPSHOT_EVERY = 10_000
 """Events between two snapshots of an experiment."""
+
+log = structlog.get_logger()
 
 Result = tuple[Any, BaseException | None]
 Reply = Callable[[Any, BaseException | None], None] | asyncio.Future[Any]
@@ -169,7 +173,9 @@ class Writer:
             with self.journal.database.transaction():
                 for experiment in due:
                     self.journal.save_snapshot(experiment.id, experiment.seq, experiment.save())
-        except StorageError:  # snapshots only save time
+        except Exception as error:  # snapshots only save time
+            if not isinstance(error, StorageError):
+                log.exception("snapshot")
             return
         for experiment in due:
             experiment.saved = experiment.seq
