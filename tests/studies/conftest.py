@@ -50,10 +50,9 @@ class SavingHere:
 
 
 @pytest.fixture(autouse=True)
-def _saving(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are saved in this process, but for the tests of the others."""
-    if request.path.name != "test_figures.py":
-        monkeypatch.setattr(report, "ProcessPoolExecutor", SavingHere)
+def _saving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are saved in this process; the tests of the others override this."""
+    monkeypatch.setattr(report, "ProcessPoolExecutor", SavingHere)
 
 
 @pytest.fixture

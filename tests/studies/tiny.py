@@ -14,7 +14,7 @@ import pytest
 
 from belated.simulation.result import Result
 from belated.simulation.simulate import simulate
-from belated.studies.experiments import PaperExperiment, read_file
+from belated.studies.experiments import ExperimentFile, read_file
 from belated.studies.report import Report, Summary
 from belated.studies.reproduce import ExperimentOutcome
 from belated.studies.study import Cell
@@ -93,7 +93,7 @@ def _shorter(cell: Cell, horizon: int) -> Cell:
     return replace(cell, horizon=horizon, policies=tuple(replace(one, horizon=horizon) for one in cell.policies))
 
 
-def shortened(given: PaperExperiment) -> PaperExperiment:
+def shortened(given: ExperimentFile) -> ExperimentFile:
     """The experiment with fewer rounds."""
     studies = {}
     for name, study in given.studies.items():
@@ -111,7 +111,7 @@ def written(folder: Path, text: str = TINY, name: str = "tiny") -> Path:
     return path
 
 
-def experiment(folder: Path, text: str = TINY, name: str = "tiny") -> PaperExperiment:
+def experiment(folder: Path, text: str = TINY, name: str = "tiny") -> ExperimentFile:
     """The text as an experiment."""
     return read_file(written(folder, text, name))
 

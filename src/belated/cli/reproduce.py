@@ -26,7 +26,7 @@ from belated.cli.options import Device, Quiet, Workers
 from belated.formatting import compact, duration
 
 if TYPE_CHECKING:
-    from belated.studies.experiments import PaperExperiment
+    from belated.studies.experiments import ExperimentFile
     from belated.studies.reproduce import ExperimentOutcome
     from belated.studies.runner import RunnerStep
 
@@ -120,7 +120,7 @@ def _show(outcome: ExperimentOutcome) -> None:
     screen.print(rows)
 
 
-def _list(experiments: list[PaperExperiment]) -> None:
+def _list(experiments: list[ExperimentFile]) -> None:
     table = plain_table()
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("title", overflow="fold")

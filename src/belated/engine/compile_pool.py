@@ -35,7 +35,7 @@ COMMAND = "from belated.engine.compile_worker import main; main()"
 Task = tuple[Callable[..., Any], Policy]
 """A loop, and a policy to compile it for."""
 
-_one_at_a_time = threading.Lock()
+_pool_lock = threading.Lock()
 
 
 def compile_missing(
@@ -43,7 +43,7 @@ def compile_missing(
 ) -> None:
     """Compile those of many tasks that have no code yet, in up to ``workers`` processes; return early if ``stop`` is
     set. A few are left for when they are needed."""
-    with _one_at_a_time:  # a second thread then finds the code of the first
+    with _pool_lock:  # a second thread then finds the code of the first
         missing = missing_tasks(tasks)
         shares = min(workers, MAX_PROCESSES + 1, len(missing) // SMALLEST_SHARE)
         if shares < 2 or not _can_start():

@@ -125,7 +125,8 @@ def save_figures(figure: Figure, paths: Sequence[Path]) -> None:
 
 
 def end_with_parent() -> None:
-    """Make this process, which saves figures for another one, ignore Ctrl-C and end when the other one is gone."""
+    """Make this process, which saves figures for another one, ignore Ctrl-C and end when the other one is gone. (Here,
+    since such a process then imports this module and no compiler.)"""
 
     def wait() -> None:
         multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])  # type: ignore[union-attr]

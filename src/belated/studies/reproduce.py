@@ -11,7 +11,7 @@ from belated.errors import ReproductionInterrupted
 from belated.formatting import plural
 from belated.simulation.result import Result
 from belated.studies.claims import Claim, ClaimVerdict, Evidence
-from belated.studies.experiments import PaperExperiment
+from belated.studies.experiments import ExperimentFile
 from belated.studies.runner import Cost, ResultCache, RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.studies.study import Study
 from belated.validation import Domain, check_number
@@ -21,7 +21,7 @@ from belated.validation import Domain, check_number
 class ExperimentOutcome:
     """An experiment that was played: its results, and what they say about the claims."""
 
-    experiment: PaperExperiment
+    experiment: ExperimentFile
     evidence: Mapping[str, Evidence]
     verdicts: tuple[ClaimVerdict, ...]
     cost: Cost
@@ -29,7 +29,7 @@ class ExperimentOutcome:
 
 
 def reproduce(
-    experiments: Iterable[PaperExperiment],
+    experiments: Iterable[ExperimentFile],
     *,
     out: Path,
     fraction: float = 1.0,
@@ -55,7 +55,7 @@ def reproduce(
     make_folder(out)
     finished: dict[int, ExperimentOutcome] = {}
 
-    def play(request: tuple[int, PaperExperiment]) -> ExperimentOutcome:
+    def play(request: tuple[int, ExperimentFile]) -> ExperimentOutcome:
         number, experiment = request
         finished[number] = _play(runner, experiment, share)
         return finished[number]
@@ -78,7 +78,7 @@ def reproduce(
     return in_order()
 
 
-def _play(runner: StudyRunner, experiment: PaperExperiment, fraction: float) -> ExperimentOutcome:
+def _play(runner: StudyRunner, experiment: ExperimentFile, fraction: float) -> ExperimentOutcome:
     cost = Cost()
     evidence: dict[str, Evidence] = {}
     verdicts: dict[int, ClaimVerdict] = {}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from belated.studies.claims import TESTS, Claim
-from belated.studies.experiments import EXTRA, NAMES, PAPER, PaperExperiment, load
+from belated.studies.experiments import EXTRA, NAMES, PAPER, ExperimentFile, load
 
 REST = [0.12, 0.16, 0.2, 0.24, 0.28, 0.32, 0.36, 0.4, 0.44, 0.48, 0.52, 0.56, 0.6]
 LATE = {"delay": list(range(50, 501, 50))}
@@ -129,11 +129,11 @@ def test_names() -> None:
 
 
 @pytest.fixture(params=NAMES)
-def experiment(request: pytest.FixtureRequest) -> PaperExperiment:
+def experiment(request: pytest.FixtureRequest) -> ExperimentFile:
     return load(request.param)
 
 
-def test_a_file_tells_what_it_is_about(experiment: PaperExperiment) -> None:
+def test_a_file_tells_what_it_is_about(experiment: ExperimentFile) -> None:
     assert all(text.strip() for text in (experiment.title, experiment.place, experiment.about, *experiment.assumed))
     assert experiment.assumed
     assert experiment.paper is (experiment.name in PAPER)
@@ -146,7 +146,7 @@ def test_a_file_tells_what_it_is_about(experiment: PaperExperiment) -> None:
         assert picture.rows
 
 
-def test_a_claim_tells_what_is_tested(experiment: PaperExperiment) -> None:
+def test_a_claim_tells_what_is_tested(experiment: ExperimentFile) -> None:
     assert experiment.claims
     for claim in experiment.claims:
         assert all(text.strip() for text in (claim.sentence, claim.place, claim.reading))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,11 @@ PATIENCE = 1800.0
 """Seconds that bound a hang."""
 
 SHORT = HEAD + STUDY.replace("most = 6400\n", "") + FIGURE
+
+
+@pytest.fixture(autouse=True)
+def _saving() -> None:
+    """Figures are saved in other processes, as users' are."""
 
 
 @pytest.fixture
@@ -41,6 +47,7 @@ def check_bytes(folder: Path, outcome: ExperimentOutcome) -> None:
 
 def test_the_same_bytes_as_here(tmp_path: Path, outcome: ExperimentOutcome) -> None:
     with Report(tmp_path / "made") as report:
+        assert isinstance(report._saving, ProcessPoolExecutor)
         report.add(outcome)
         report.finish(summarize([outcome], 0, 1.0, 1.0), [outcome])
     check_bytes(tmp_path, outcome)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from belated.studies.experiments import NAMES, PaperExperiment, load
+from belated.studies.experiments import NAMES, ExperimentFile, load
 from belated.studies.report import summarize
 from belated.studies.reproduce import reproduce
 from tiny import TINY, experiment, write_report
@@ -142,7 +142,7 @@ def test_one_gets_to_an_experiment(opened: Opened) -> None:
     assert opened.page.url.endswith("index.html#theorem6")
 
 
-def reported(folder: Path, *experiments: PaperExperiment) -> Path:
+def reported(folder: Path, *experiments: ExperimentFile) -> Path:
     """The page of experiments that are played."""
     outcomes = reproduce(experiments, out=folder / "made")
     return write_report(folder / "made", summarize(outcomes, 0, 1.0, 1.0), outcomes)

@@ -18,12 +18,12 @@ from belated.policies._base import interface
 from belated.policies._base.policy import Policy, encode_policy
 from belated.policies._base.state import State, allocate, reset, view
 
-_one_at_a_time = threading.RLock()
+_entry_lock = threading.RLock()
 
 
 def entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
     """``function`` compiled for a policy's class."""
-    with _one_at_a_time:
+    with _entry_lock:
         return _entry_for(function, policy)
 
 

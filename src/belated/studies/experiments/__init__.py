@@ -66,7 +66,7 @@ _RUNS = Domain(2, 2**31, whole=True)
 
 
 @dataclass(frozen=True)
-class PaperExperiment:
+class ExperimentFile:
     """Set-ups, what is claimed about them, and how they are drawn."""
 
     name: str
@@ -145,14 +145,14 @@ class _StudyTable:
     axes: Annotated[tuple[_AxisTable, ...], Key(read=_read_axes)] = ()
 
 
-def read_file(path: Path) -> PaperExperiment:
+def read_file(path: Path) -> ExperimentFile:
     """The experiment that a file declares."""
     find_modules_beside(path)
     with naming(path.name):
         return _experiment(load_toml(path), path.stem)
 
 
-def load(name: str) -> PaperExperiment:
+def load(name: str) -> ExperimentFile:
     """The experiment of this name."""
     if name not in NAMES:
         raise UnknownName(
@@ -162,7 +162,7 @@ def load(name: str) -> PaperExperiment:
     return replace(read_file(Path(__file__).parent / f"{name}.toml"), paper=name in PAPER)
 
 
-def select(names: Sequence[str]) -> list[PaperExperiment]:
+def select(names: Sequence[str]) -> list[ExperimentFile]:
     """The experiments of these names, each once: all of the paper's for none, all there are for "all"; a user's own
     files by their path."""
     listed = [part for name in names or PAPER for part in (NAMES if name == "all" else [name])]
@@ -178,7 +178,7 @@ def _repeated(names: Sequence[str]) -> list[str]:
     return [name for number, name in enumerate(names) if name in names[:number]]
 
 
-def _experiment(data: dict[str, Any], name: str) -> PaperExperiment:
+def _experiment(data: dict[str, Any], name: str) -> ExperimentFile:
     table = from_table(_ExperimentTable, data, "", "An experiment")
     if not table.studies:
         raise ConfigurationError("studies is empty; give a table [studies.NAME] for each set-up.")
@@ -190,7 +190,7 @@ def _experiment(data: dict[str, Any], name: str) -> PaperExperiment:
             raise ConfigurationError(f"{at}.name is {figure.name!r}, and another figure has that name.")
         figures.append(figure)
     claims = tuple(_claim(keys, at, studies) for at, keys in table.claims)
-    return PaperExperiment(name, table.title, table.place, table.about, table.assumed, studies, claims, tuple(figures))
+    return ExperimentFile(name, table.title, table.place, table.about, table.assumed, studies, claims, tuple(figures))
 
 
 # ---- studies ----

@@ -6,7 +6,7 @@ import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -38,7 +38,7 @@ class Report:
         self._stage = StagedOutput(out)
         self._drawing = ThreadPoolExecutor(1)  # matplotlib is not thread-safe
         self._saving = ProcessPoolExecutor(2, get_context("spawn"), end_with_parent)
-        self._figures: dict[str, Future[SavedFigure]] = {}
+        self._figures: dict[str, Future[PendingFigure]] = {}
         self._bounds: dict[str, Future[dict[str, list[Guarantee]]]] = {}
 
     def __enter__(self) -> Self:
@@ -67,7 +67,7 @@ class Report:
         for outcome in outcomes:
             if outcome.experiment.name not in self._bounds:
                 self.add(outcome)
-        self._folder.mkdir(exist_ok=True)  # where nothing was drawn
+        assert self._folder.exists()  # made here where nothing was drawn
         figures = {name: future.result().finish() for name, future in self._figures.items()}
         bounds = {name: future.result() for name, future in self._bounds.items()}
         texts = {
@@ -82,14 +82,16 @@ class Report:
         return self._stage.folder / "report" / "index.html"
 
     def __exit__(self, *error: Any) -> None:
-        self._drawing.shutdown(cancel_futures=True)
-        self._saving.shutdown(cancel_futures=True)
-        if "_folder" in self.__dict__:
-            self._stage.__exit__(*error)
+        try:
+            self._drawing.shutdown(cancel_futures=True)
+            self._saving.shutdown(cancel_futures=True)
+        finally:
+            if "_folder" in self.__dict__:
+                self._stage.__exit__(*error)
 
 
 @dataclass(frozen=True)
-class SavedFigure:
+class PendingFigure:
     """A figure that another process is saving."""
 
     figure: Figure
@@ -106,9 +108,7 @@ class SavedFigure:
         return self.paths[0].read_bytes(), self.note
 
 
-def _draw_figure(
-    saving: ProcessPoolExecutor, path: Path, spec: FigureSpec, evidence: Mapping[str, Evidence]
-) -> SavedFigure:
+def _draw_figure(saving: Executor, path: Path, spec: FigureSpec, evidence: Mapping[str, Evidence]) -> PendingFigure:
     """Draw a figure, let it be saved, and write its data."""
     figure = draw(spec, evidence)
     svg, pdf, png, csv = (path.with_name(f"{path.name}.{suffix}") for suffix in ("svg", "pdf", "png", "csv"))
@@ -117,7 +117,7 @@ def _draw_figure(
     except BrokenExecutor as error:
         (saved := Future()).set_exception(error)
     table(spec, evidence).convert_dtypes().to_csv(csv, index=False, lineterminator="\n")
-    return SavedFigure(figure, [svg, pdf, png], saved, describe_runs(spec, evidence))
+    return PendingFigure(figure, [svg, pdf, png], saved, describe_runs(spec, evidence))
 
 
 def page(
