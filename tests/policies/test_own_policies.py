@@ -12,7 +12,8 @@ import pytest
 from belated import Bandit, Problem, simulate
 from belated.delays import Empirical, Fixed, Geometric, Pareto
 from belated.errors import InvalidParameter
-from belated.policies import UCB, ConfidencePolicy, Policy, State, policy
+from belated.kernel.jit import JIT
+from belated.policies import UCB, ConfidencePolicy, IndexPolicy, Policy, State, observed_mean, policy, radius
 from belated.rewards import Bernoulli, Beta, Uniform
 from own_policies import Impatient, PullsUCB
 from sampling import Prefetched
@@ -30,6 +31,37 @@ def test_without_delays_a_radius_of_pulls_is_ucbs() -> None:
     problem = Problem([Bernoulli(0.4), Bernoulli(0.5), Beta(3, 2)], Fixed(0))
     result = simulate(problem, [UCB(confidence=0.2), PullsUCB(confidence=0.2)], horizon=3000, runs=30, seed=3)
     assert np.array_equal(result.curves[0], result.curves[1])
+
+
+@policy
+class CarelessUCB(ConfidencePolicy, IndexPolicy):
+    """Asks for its radius before there is any feedback."""
+
+    label = "Careless-UCB"
+
+    @staticmethod
+    def index(policy: Any, arm: Any) -> Any:
+        return observed_mean(arm) + radius(policy, arm.observed)
+
+
+@policy
+class CarefulUCB(ConfidencePolicy, IndexPolicy):
+    """The same without asking."""
+
+    label = "Careful-UCB"
+
+    @staticmethod
+    def index(policy: Any, arm: Any) -> Any:
+        return math.inf if arm.observed < 1.0 else observed_mean(arm) + radius(policy, arm.observed)
+
+
+@pytest.mark.skipif(not JIT, reason="plain Python refuses to divide by 0")
+def test_a_radius_outside_of_the_table_is_computed() -> None:
+    problem = Problem([Bernoulli(0.3 + 0.05 * arm) for arm in range(8)], Fixed(3))
+    policies = [CarelessUCB(confidence=1.0), CarefulUCB(confidence=1.0)]
+    first, again = (simulate(problem, policies, horizon=400, runs=20, seed=0).final for _ in range(2))
+    assert np.array_equal(first, again)
+    assert np.array_equal(first[0], first[1])
 
 
 def impatient(problem: Problem, horizon: int, seed: int, run: int) -> Iterator[tuple[int, list[tuple[int, float]]]]:

@@ -101,8 +101,8 @@ def bonus(policy: Any, x: Any) -> Any:
 def _table_lookup(policy: Any, x: Any) -> Any:
     """The policy's ``bonus`` at a count x >= 1, such as the confidence radius after x samples; from a table where there
     is one."""
-    row = np.uint64(np.int64(x))  # a negative one is far beyond the table
-    if row < np.uint64(policy.table.shape[0]):
+    row = np.int64(x)
+    if 1 <= row < policy.table.shape[0]:
         return policy.table[row]
     return bonus(policy, x)
 
@@ -116,7 +116,7 @@ radius = select(field="table", present=_table_lookup, absent=_computed)
 
 @inline
 def fill_table(policy: Any) -> None:
-    """Compute the table of the ``bonus``, unless its row 0, which is not used, says that this was done."""
+    """Compute the table of the ``bonus``, unless its row 0, which is never looked up, says that this was done."""
     if policy.table[0] != 0.0:
         for x in range(1, policy.table.shape[0]):
             policy.table[x] = bonus(policy, float(x))
