@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from belated import Problem
-from belated.engine import environment as engine_draws
+from belated.engine import environment
 from belated.engine.environment import Environment
 from belated.kernel.jit import entry, ignore_overflow
 from belated.kernel.law_table import NEVER
 
-_pull = engine_draws._pull
+_pull = environment._pull
 
 
 @entry

@@ -14,7 +14,7 @@ import structlog
 from ledger import Asked, Ledger
 
 from belated.errors import ApiError, StorageError
-from belated.service.core import operations as op
+from belated.service.core import operations
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
@@ -150,7 +150,7 @@ class Work:
         rng, ledger = self._rng, self.ledger
         name = rng.choice([*EXPERIMENTS])
         if name not in ledger.experiments:
-            return Task(op.create(name, EXPERIMENTS[name]), lambda _: ledger.experiments.add(name))
+            return Task(operations.create(name, EXPERIMENTS[name]), lambda _: ledger.experiments.add(name))
         chance = rng.random()
         pending = [id for id in list(ledger.arms)[-40:] if id not in ledger.rewards and id not in ledger.cancelled]
         if chance < 0.5 or not pending:
@@ -159,12 +159,12 @@ class Work:
         if chance < 0.85:
             reward = rng.choice((0.0, 0.25, 1.0))
             asked = (Asked(Kind.OBSERVED, id, reward),)
-            return Task(op.feedback(id, reward, None), lambda told: ledger.observed(id, told[1].reward), asked)
+            return Task(operations.feedback(id, reward, None), lambda told: ledger.observed(id, told[1].reward), asked)
         if chance < 0.9:
-            return Task(op.cancel(id), lambda _: ledger.was_cancelled(id), (Asked(Kind.CANCELLED, id),))
+            return Task(operations.cancel(id), lambda _: ledger.was_cancelled(id), (Asked(Kind.CANCELLED, id),))
         if chance < 0.93 and "silent" in ledger.experiments:
-            return Task(op.add_arm("silent", f"z{len(ledger.arms)}"), lambda _: None)
-        return Task(op.impute("silent"), lambda _: None)
+            return Task(operations.add_arm("silent", f"z{len(ledger.arms)}"), lambda _: None)
+        return Task(operations.impute("silent"), lambda _: None)
 
     def _decide(self, name: str) -> Task:
         self._made += 1
@@ -178,7 +178,7 @@ class Work:
         count = self._rng.choice((1, 1, 1, 6))
         ids = (id,) if count == 1 else tuple(f"{id}.{number}" for number in range(count))
         asked = tuple(Asked(Kind.DECIDED, each) for each in ids)
-        return Task(op.decide(name, ids, 1, {"metadata": {"m": "m" * size} if size else None}), note, asked)
+        return Task(operations.decide(name, ids, 1, {"metadata": {"m": "m" * size} if size else None}), note, asked)
 
 
 def started(path: Path, vfs: str | None, kind: type[SQLite] = Small) -> StepWriter | None:

@@ -26,7 +26,7 @@ PROBLEM = Problem([Bernoulli(0.3), Beta(2, 2), Bernoulli(0.6)], [Pareto(0.6), Ge
 
 
 def family(rng: np.random.Generator) -> Problem:
-    """A problem drawn anew for each run."""
+    """A problem drawn again for each run."""
     means = rng.uniform(0.25, 0.75, 4)
     return Problem(
         [Bernoulli(float(mean)) for mean in means],

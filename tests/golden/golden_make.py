@@ -1,5 +1,5 @@
-"""Write the fixtures anew, all but ``final.json``, which ``record.py`` writes. They are a record of 0.1.0: with another
-version this makes a record of that one.
+"""Write the fixtures again, all but ``final.json``, which ``record.py`` writes. They are a record of 0.1.0: with
+another version this makes a record of that one.
 
     python golden_make.py PATH/TO/transcript.py
 """

@@ -10,7 +10,7 @@ from model import CANCELLED, IMPUTED, OBSERVED, PENDING, Made, Model
 
 from belated.errors import ApiError
 from belated.live.bandit import Bandit
-from belated.service.core import operations as op
+from belated.service.core import operations
 from belated.service.core.spec import Silence, Spec, checked_spec, make_policy
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.core.writer import Writer
@@ -63,7 +63,7 @@ class Verbs:
             else:
                 refused(error, 409, "experiment-exists")
 
-        return Step(op.create(name, spec), check)
+        return Step(operations.create(name, spec), check)
 
     def add_arm(self, name: str, arm: str) -> Step:
         def check(result: Any, error: BaseException | None) -> None:
@@ -80,7 +80,7 @@ class Verbs:
                 self.model.arms[name].append(arm)
                 self.bandits[name] = None  # a bandit has the arms that it began with
 
-        return Step(op.add_arm(name, arm), check)
+        return Step(operations.add_arm(name, arm), check)
 
     def stop_or_resume(self, name: str, stopped: bool) -> Step:
         def check(result: Any, error: BaseException | None) -> None:
@@ -90,7 +90,7 @@ class Verbs:
             assert result[1] == (stopped != (name in self.model.stopped))
             (self.model.stopped.add if stopped else self.model.stopped.discard)(name)
 
-        return Step(op.set_stopped(name, stopped), check)
+        return Step(operations.set_stopped(name, stopped), check)
 
     # ---- decisions ----
 
@@ -125,7 +125,7 @@ class Verbs:
                 for _, decision in found:
                     self.note(name, decision.event, asked)
 
-        return Step(op.decide(name, ids, count or 1, asked), check)
+        return Step(operations.decide(name, ids, count or 1, asked), check)
 
     def in_another_form(self, id: str, count: int | None) -> bool:
         """Whether the id was used for a batch, and now for one decision, or the other way round."""
@@ -168,7 +168,7 @@ class Verbs:
                 made.status, made.reward = OBSERVED, reward
                 assert (found.status, found.reward, found.late) == (made.status, made.reward, made.late)
 
-        return Step(op.feedback(id, reward, None), check)
+        return Step(operations.feedback(id, reward, None), check)
 
     def cancel(self, id: str) -> Step:
         def check(result: Any, error: BaseException | None) -> None:
@@ -184,7 +184,7 @@ class Verbs:
                 assert (found.status, found.reward) == (CANCELLED, None)
                 self.bandits[made.experiment] = None
 
-        return Step(op.cancel(id), check)
+        return Step(operations.cancel(id), check)
 
     def look(self, id: str) -> Step:
         def check(result: Any, error: BaseException | None) -> None:
@@ -200,7 +200,7 @@ class Verbs:
                 made.late,
             )
 
-        return Step(op.decision(id), check)
+        return Step(operations.decision(id), check)
 
     def impute(self, name: str) -> Step:
         """Silence becomes an answer; there are never so many that one operation would not do."""
@@ -217,7 +217,7 @@ class Verbs:
                 if made.status == IMPUTED and bandit is not None and made.reward is not None:
                     bandit[0].observe(bandit[1][id], made.reward)
 
-        return Step(op.impute(name), check)
+        return Step(operations.impute(name), check)
 
 
 def in_one_transaction(chosen: Writer, steps: Sequence[Step]) -> list[tuple[Any, BaseException | None]]:

@@ -173,7 +173,7 @@ def dispatch(stub: Any = None, *, among: tuple[type[Any], ...] = ()) -> Any:
         if parameters != expected:
             raise TypeError(
                 f"{owner.__name__}.{name} takes ({', '.join(parameters)}); the kernel calls it with "
-                f"({', '.join(expected)}): name its arguments so."
+                f"({', '.join(expected)}): give its arguments these names."
             )
         return _written(body)
 

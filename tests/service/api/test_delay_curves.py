@@ -13,7 +13,7 @@ from belated.service import timestamps
 from belated.service.api import monitoring
 from belated.service.api.messages import CurveAnswer, DelaysAnswer
 from belated.service.api.monitoring import delay_curves
-from belated.service.core import operations as op
+from belated.service.core import operations
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import Operation
 from belated.service.core.writer import Writer
@@ -52,20 +52,22 @@ def test_the_curve_is_kaplan_and_meiers(db: str) -> None:
     with mock.patch.object(timestamps, "now", clock):
         writer = Writer(lambda: open_journal(db))
         writer.start()
-        writer.run(op.create("e", checked_spec(["a"], {"name": "UCB"}, 0, Silence(500.0, 0.0))))
+        writer.run(operations.create("e", checked_spec(["a"], {"name": "UCB"}, 0, Silence(500.0, 0.0))))
         delays = [5, 3, None, 3, 8, None, 13, 1, "cancelled", 400]
         decided = []
         for delay in delays:
-            decided.append((clock.time, writer.run(op.decide("e", (), 1, {}))[0][0][1].event.id, delay))
+            decided.append((clock.time, writer.run(operations.decide("e", (), 1, {}))[0][0][1].event.id, delay))
             clock.time += 10 * SECOND
         last = clock.time
         for at, id, delay in decided:
             if delay == "cancelled":
-                writer.run(op.cancel(id))
+                writer.run(operations.cancel(id))
             elif isinstance(delay, int):
-                writer.run(op.feedback(id, 1.0, at + delay * SECOND))  # as the caller says, not as it was written
+                writer.run(
+                    operations.feedback(id, 1.0, at + delay * SECOND)
+                )  # as the caller says, not as it was written
         clock.time = last + 700 * SECOND
-        assert writer.run(op.impute("e")) == 2  # silence is no answer here: it is pending still
+        assert writer.run(operations.impute("e")) == 2  # silence is no answer here: it is pending still
         writer.stop()
         found = curves_of(db, ["a"])
     lives = [
@@ -86,10 +88,10 @@ def test_the_curve_is_kaplan_and_meiers(db: str) -> None:
 def test_arms_without_answers_have_no_curve(db: str) -> None:
     writer = Writer(lambda: open_journal(db))
     writer.start()
-    writer.run(op.create("e", checked_spec(["a", "b"], {"name": "UCB"}, 0, None)))
-    found = writer.run(op.decide("e", (), 4, {}))[0]
+    writer.run(operations.create("e", checked_spec(["a", "b"], {"name": "UCB"}, 0, None)))
+    found = writer.run(operations.decide("e", (), 4, {}))[0]
     first = found[0][1].event
-    writer.run(op.feedback(first.id, 1.0, first.at - 5 * SECOND))  # seen before it was decided: at once
+    writer.run(operations.feedback(first.id, 1.0, first.at - 5 * SECOND))  # seen before it was decided: at once
     writer.stop()
     answer = curves_of(db, ["a", "b"])
     assert answer.curves[1] == CurveAnswer("b", 0, answer.curves[1].pending, [], [], [], [])
@@ -103,9 +105,9 @@ def test_arms_without_answers_have_no_curve(db: str) -> None:
 def test_long_curves_are_thinned(db: str) -> None:
     writer = Writer(lambda: open_journal(db))
     writer.start()
-    writer.run(op.create("e", checked_spec(["a"], {"name": "UCB"}, 0, None)))
-    made = [decision.event for _, decision in writer.run(op.decide("e", (), 700, {}))[0]]
-    told = [op.feedback(each.id, 1.0, each.at + (n + 1) * SECOND) for n, each in enumerate(made) if n % 7]
+    writer.run(operations.create("e", checked_spec(["a"], {"name": "UCB"}, 0, None)))
+    made = [decision.event for _, decision in writer.run(operations.decide("e", (), 700, {}))[0]]
+    told = [operations.feedback(each.id, 1.0, each.at + (n + 1) * SECOND) for n, each in enumerate(made) if n % 7]
     writer.run(Operation(lambda tx: [each.act(tx) for each in told], (), tuple(each.id for each in made)))
     writer.stop()
     with mock.patch.object(timestamps, "now", return_value=1 << 57):

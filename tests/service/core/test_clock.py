@@ -11,7 +11,7 @@ from work import StepWriter
 from belated.errors import ApiError
 from belated.service import timestamps
 from belated.service.api.monitoring import delay_curves
-from belated.service.core import operations as op
+from belated.service.core import operations
 from belated.service.core.spec import Silence, checked_spec
 from belated.service.core.transaction import Operation
 from belated.service.core.verify import verify
@@ -69,7 +69,7 @@ class Service:
         return self._writer.together(operations)
 
     def decide(self, *ids: str) -> None:
-        self.do(op.decide("x", ids, 1, {}))
+        self.do(operations.decide("x", ids, 1, {}))
 
     def events(self) -> list[Event]:
         journal = open_journal(self._db, create=False)
@@ -85,7 +85,7 @@ class Service:
 def silent(db: str, clock: Clock) -> Iterator[Service]:
     """An experiment in which silence of an hour is an answer."""
     made = Service(db)
-    made.do(op.create("x", checked_spec(ARMS, {"name": "UCB"}, 0, Silence(3600.0, 0.0))))
+    made.do(operations.create("x", checked_spec(ARMS, {"name": "UCB"}, 0, Silence(3600.0, 0.0))))
     yield made
     made.stop()
 
@@ -108,7 +108,7 @@ def test_times_in_the_journal_never_go_back(silent: Service, clock: Clock) -> No
     for number, jump in enumerate(JUMPS, 1):
         clock.time = jump(clock.time)
         silent.decide(str(number))
-        silent.do(op.feedback(str(number), 1.0, None))
+        silent.do(operations.feedback(str(number), 1.0, None))
         if number % 2:
             silent.restart()
     times = [event.at for event in silent.events()]
@@ -131,11 +131,11 @@ def test_a_restart_does_not_move_a_deadline(silent: Service, clock: Clock) -> No
     for _ in range(3):
         clock.time += HOUR // 4
         silent.restart()
-        assert silent.do(op.impute("x")) == 0
+        assert silent.do(operations.impute("x")) == 0
     clock.time += HOUR // 4 - 1
-    assert silent.do(op.impute("x")) == 0
+    assert silent.do(operations.impute("x")) == 0
     clock.time += 1
-    assert silent.do(op.impute("x")) == 1
+    assert silent.do(operations.impute("x")) == 1
     decided, imputed = silent.events()
     assert decided == before
     assert (imputed.kind, imputed.at) == (Kind.IMPUTED, before.deadline)
@@ -145,20 +145,20 @@ def test_a_restart_after_the_deadline_imputes_at_once(silent: Service, clock: Cl
     silent.decide("one")
     clock.time += 100 * HOUR
     silent.restart()
-    assert silent.do(op.impute("x")) == 1
+    assert silent.do(operations.impute("x")) == 1
     assert kinds(silent, "one") == [Kind.DECIDED, Kind.IMPUTED]
 
 
 def test_a_jump_back_does_not_impute_twice(silent: Service, clock: Clock) -> None:
     silent.decide("one")
     clock.time += HOUR
-    assert silent.do(op.impute("x")) == 1
+    assert silent.do(operations.impute("x")) == 1
     for _ in range(2):
         clock.time -= 10 * HOUR
-        assert silent.do(op.impute("x")) == 0
+        assert silent.do(operations.impute("x")) == 0
         silent.restart()
         clock.time += 10 * HOUR
-        assert silent.do(op.impute("x")) == 0
+        assert silent.do(operations.impute("x")) == 0
     assert kinds(silent, "one") == [Kind.DECIDED, Kind.IMPUTED]
 
 
@@ -167,15 +167,15 @@ def test_one_wrong_reading_of_the_clock_moves_no_other_deadline(silent: Service,
     silent.decide("right")
     clock.time += year
     silent.decide("wrong")
-    assert silent.do(op.impute("x")) == 1
+    assert silent.do(operations.impute("x")) == 1
     clock.time -= year
     silent.decide("right again")
-    assert silent.do(op.impute("x")) == 0
+    assert silent.do(operations.impute("x")) == 0
     silent.restart()
     clock.time += HOUR - 1
-    assert silent.do(op.impute("x")) == 0
+    assert silent.do(operations.impute("x")) == 0
     clock.time += 1
-    assert silent.do(op.impute("x")) == 1
+    assert silent.do(operations.impute("x")) == 1
     assert kinds(silent, "right again") == [Kind.DECIDED, Kind.IMPUTED]
     assert kinds(silent, "wrong") == [Kind.DECIDED]
 
@@ -184,16 +184,16 @@ def test_the_longest_silence_first_and_none_left_out(
     silent: Service, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More are due than are imputed at a time, with equal deadlines and in another order than they were decided."""
-    monkeypatch.setattr(op, "IMPUTE_BATCH", 2)
+    monkeypatch.setattr(operations, "IMPUTE_BATCH", 2)
     for number in range(7):
         silent.decide(f"{number}a", f"{number}b", f"{number}c")
         clock.time += SECOND if number % 3 else -5 * SECOND
-    silent.do(op.feedback("3b", 1.0, None))
+    silent.do(operations.feedback("3b", 1.0, None))
     clock.time += 2 * HOUR
     silent.decide("late")
     counts = []
     while counts[-1:] != [0]:
-        counts.append(silent.do(op.impute("x")))
+        counts.append(silent.do(operations.impute("x")))
         if len(counts) == 4:
             silent.restart()
     assert sum(counts) == 20
@@ -204,23 +204,23 @@ def test_the_longest_silence_first_and_none_left_out(
 def test_the_true_answer_counts_after_any_jump(silent: Service, clock: Clock) -> None:
     silent.decide("one")
     clock.time += 2 * HOUR
-    silent.do(op.impute("x"))
+    silent.do(operations.impute("x"))
     clock.time -= 9 * HOUR
-    _, found, how = silent.do(op.feedback("one", 1.0, None))
+    _, found, how = silent.do(operations.feedback("one", 1.0, None))
     assert (found.reward, how) == (1.0, "late")
     with pytest.raises(ApiError, match="a decision has one reward"):
-        silent.do(op.feedback("one", 0.0, None))
+        silent.do(operations.feedback("one", 0.0, None))
     assert len(silent.events()) == 3
 
 
 def test_silence_finds_what_is_behind_many_answers(silent: Service, clock: Clock) -> None:
     """A search that sees only decisions that are answered just now has not seen all."""
-    count = op.IMPUTE_BATCH
+    count = operations.IMPUTE_BATCH
     silent.decide(*(str(number) for number in range(count + 1)))
     clock.time += 2 * HOUR
-    answers = [op.feedback(str(number), 1.0, None) for number in range(count)]
-    silent.together([*answers, op.impute("x")])
-    silent.do(op.impute("x"))
+    answers = [operations.feedback(str(number), 1.0, None) for number in range(count)]
+    silent.together([*answers, operations.impute("x")])
+    silent.do(operations.impute("x"))
     assert kinds(silent, str(count)) == [Kind.DECIDED, Kind.IMPUTED]
 
 
@@ -229,7 +229,7 @@ def test_delays_are_never_negative(silent: Service, clock: Clock, db: str) -> No
         silent.decide(f"a{number}", f"b{number}")
         clock.time = jump(clock.time)
         seen = None if number % 2 else clock.time  # as the caller's clock has it, which went back
-        silent.do(op.feedback(f"a{number}", 1.0, seen))
+        silent.do(operations.feedback(f"a{number}", 1.0, seen))
     silent.restart()
     journal = open_journal(db, create=False)
     for _ in range(2):

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from belated.cli import app
 from belated.errors import ConfigurationError, StateError
 from belated.service.api.experiments import experiment_view
-from belated.service.core import operations as op
+from belated.service.core import operations
 from belated.service.core.experiment import Experiment, restore
 from belated.service.core.export import import_parquet, write_parquet
 from belated.service.core.spec import Silence, checked_spec, make_policy
@@ -35,20 +35,20 @@ def lived(db: str, rounds: int = 12, name: str = "e", policy: dict[str, Any] | N
     writer = Writer(lambda: open_journal(db))
     writer.start()
     spec = checked_spec(["a", "b"], policy, 3, SILENCE)
-    writer.run(op.create(name, spec))
-    found = writer.run(op.decide(name, (), rounds, {"unit": "ü", "metadata": {"k": [1, None]}}))[0]
+    writer.run(operations.create(name, spec))
+    found = writer.run(operations.decide(name, (), rounds, {"unit": "ü", "metadata": {"k": [1, None]}}))[0]
     ids = [decision.event.id for _, decision in found]
     for place, id in enumerate(ids[: rounds // 2]):
-        writer.run(op.feedback(id, place % 3 / 2, 1_700_000_000_000_000 if place % 2 else None))
-    writer.run(op.cancel(ids[-1]))
-    assert writer.run(op.impute(name)) > 0
-    writer.run(op.feedback(ids[-2], 1.0, None))
-    writer.run(op.cancel(ids[-3]))
-    writer.run(op.set_stopped(name, True))
-    writer.run(op.set_stopped(name, False))
+        writer.run(operations.feedback(id, place % 3 / 2, 1_700_000_000_000_000 if place % 2 else None))
+    writer.run(operations.cancel(ids[-1]))
+    assert writer.run(operations.impute(name)) > 0
+    writer.run(operations.feedback(ids[-2], 1.0, None))
+    writer.run(operations.cancel(ids[-3]))
+    writer.run(operations.set_stopped(name, True))
+    writer.run(operations.set_stopped(name, False))
     if make_policy(spec.policy).supports_new_arms:
-        writer.run(op.add_arm(name, f"arm{writer.run(op.add_arm(name, 'c'))[0].seq}"))
-    writer.run(op.decide(name, (), 5, {}))
+        writer.run(operations.add_arm(name, f"arm{writer.run(operations.add_arm(name, 'c'))[0].seq}"))
+    writer.run(operations.decide(name, (), 5, {}))
     writer.stop()
 
 
@@ -179,8 +179,8 @@ def test_ids_that_are_in_use_are_kept(source: str, db: str, tmp_path: Path) -> N
     [(_, events)] = all_of(source)
     writer = Writer(lambda: open_journal(db))
     writer.start()
-    writer.run(op.create("other", checked_spec(["a"], {"name": "UCB"}, 0, None)))
-    writer.run(op.decide("other", (events[3].id,), 1, {}))
+    writer.run(operations.create("other", checked_spec(["a"], {"name": "UCB"}, 0, None)))
+    writer.run(operations.decide("other", (events[3].id,), 1, {}))
     writer.stop()
     refused(db, exported(source, tmp_path / "e.parquet"), "in use here by another experiment; nothing was")
 

@@ -18,7 +18,7 @@ from postgres import fresh
 from work import EXPERIMENTS, StepWriter
 
 from belated.errors import StorageError
-from belated.service.core import operations as op
+from belated.service.core import operations
 from belated.service.core.verify import verify
 from belated.service.storage import schema
 from belated.service.storage.database import Database
@@ -36,12 +36,20 @@ def make_some(db: str) -> None:
     writer.start()
     for name, spec in EXPERIMENTS.items():
         ids = tuple(f"{name}{number}" for number in range(6))
-        writer.together([op.create(name, spec), op.decide(name, ids, 1, {"unit": "u", "metadata": {"page": 1}})])
-        writer.together([op.feedback(f"{name}0", 1.0, 1_700_000_000_000_000), op.cancel(f"{name}1")])
-    writer.together([op.impute("silent")])
-    writer.together([op.feedback("silent2", 0.5, None), op.add_arm("silent", "z"), op.set_stopped("plain", True)])
+        writer.together(
+            [operations.create(name, spec), operations.decide(name, ids, 1, {"unit": "u", "metadata": {"page": 1}})]
+        )
+        writer.together([operations.feedback(f"{name}0", 1.0, 1_700_000_000_000_000), operations.cancel(f"{name}1")])
+    writer.together([operations.impute("silent")])
+    writer.together(
+        [
+            operations.feedback("silent2", 0.5, None),
+            operations.add_arm("silent", "z"),
+            operations.set_stopped("plain", True),
+        ]
+    )
     writer.snapshots(1)
-    writer.together([op.set_stopped("plain", False), op.decide("silent", ("last",), 1, {})])
+    writer.together([operations.set_stopped("plain", False), operations.decide("silent", ("last",), 1, {})])
     writer.end_without_snapshots()
 
 
@@ -306,7 +314,7 @@ def test_a_file_of_schema_1_is_opened_and_verified(tmp_path: Path) -> None:
     journal.close()
     writer = StepWriter(lambda: open_journal(str(path)))
     writer.start()
-    ((_, error),) = writer.together([op.feedback("last", 1.0, None)])
+    ((_, error),) = writer.together([operations.feedback("last", 1.0, None)])
     assert error is None
     writer.stop()
 

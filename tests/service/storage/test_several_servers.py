@@ -18,7 +18,7 @@ from serving import PATIENCE, Server, hosting, serving
 from work import EXPERIMENTS, StepWriter
 
 from belated.errors import ApiError
-from belated.service.core import operations as op
+from belated.service.core import operations
 from belated.service.core.experiment import restore
 from belated.service.core.verify import verify
 from belated.service.storage.journal import Journal, open_journal
@@ -83,7 +83,9 @@ def test_a_transaction_locks_the_experiments_it_is_about(postgres: str) -> None:
     writer = StepWriter(lambda: open_journal(db))
     writer.start()
     for name in ("one", "another", "third"):
-        writer.together([op.create(name, EXPERIMENTS["plain"]), op.decide(name, (f"of-{name}",), 1, {})])
+        writer.together(
+            [operations.create(name, EXPERIMENTS["plain"]), operations.decide(name, (f"of-{name}",), 1, {})]
+        )
 
     def locks(tx: Any) -> int:
         with psycopg.connect(db) as connection:
@@ -92,7 +94,7 @@ def test_a_transaction_locks_the_experiments_it_is_about(postgres: str) -> None:
             return int(connection.execute(sql).fetchall()[0][0])  # type: ignore[arg-type]
 
     for names, ids, held in [((), (), 0), (("one",), (), 1), ((), ("of-one",), 1), (("one",), ("of-third",), 2)]:
-        assert writer.together([op.Operation(locks, names, ids)]) == [(held, None)]
+        assert writer.together([operations.Operation(locks, names, ids)]) == [(held, None)]
     writer.stop()
 
 
@@ -102,19 +104,19 @@ def test_an_operation_that_is_overtaken_is_done_again(postgres: str, monkeypatch
     one, other = (StepWriter(lambda: open_journal(db)) for _ in range(2))
     for writer in (one, other):
         writer.start()
-    one.together([op.create("plain", EXPERIMENTS["plain"])])
+    one.together([operations.create("plain", EXPERIMENTS["plain"])])
     monkeypatch.setattr("belated.service.storage.postgres.PostgreSQL.lock_experiments", lambda self, names: None)
     overtaking = iter(["a", "b"])
 
     def slow(tx: Any) -> Any:
         found = tx.experiment("plain")
         for id in overtaking:
-            ((_, error),) = other.together([op.decide("plain", (id,), 1, {})])
+            ((_, error),) = other.together([operations.decide("plain", (id,), 1, {})])
             assert error is None
             break
-        return op.decide("plain", ("mine",), 1, {}).act(tx), found.seq
+        return operations.decide("plain", ("mine",), 1, {}).act(tx), found.seq
 
-    ((result, error),) = one.together([op.Operation(slow, ("plain",))])
+    ((result, error),) = one.together([operations.Operation(slow, ("plain",))])
     assert error is None
     assert result[1] == 3
     for writer in (one, other):
@@ -189,16 +191,18 @@ def worked(db: str) -> None:
     writer = StepWriter(lambda: open_journal(db))
     writer.start()
     for name, spec in EXPERIMENTS.items():
-        writer.together([op.create(name, spec)])
+        writer.together([operations.create(name, spec)])
         for number in range(30):
             id = f"{name}{number}"
-            writer.together([op.decide(name, (id,), 1, {})])
+            writer.together([operations.decide(name, (id,), 1, {})])
             if name == "silent":
-                writer.together([op.impute(name)])
-            writer.together([op.feedback(id, float(number % 2), None)] if number % 3 else [op.cancel(id)])
+                writer.together([operations.impute(name)])
+            writer.together(
+                [operations.feedback(id, float(number % 2), None)] if number % 3 else [operations.cancel(id)]
+            )
     writer.snapshots(1)
     for name in EXPERIMENTS:
-        writer.together([op.decide(name, (f"{name} at last",), 1, {})])
+        writer.together([operations.decide(name, (f"{name} at last",), 1, {})])
     writer.end_without_snapshots()
 
 
@@ -246,8 +250,8 @@ def test_another_experiment_s_snapshot_is_ignored(db: str) -> None:
     writer = StepWriter(lambda: open_journal(db))
     writer.start()
     for name, ids in (("one", ("a", "b")), ("other", ("c", "d"))):
-        writer.together([op.create(name, EXPERIMENTS["plain"]), op.decide(name, ids, 1, {})])
-    writer.together([op.feedback("c", 1.0, None)])
+        writer.together([operations.create(name, EXPERIMENTS["plain"]), operations.decide(name, ids, 1, {})])
+    writer.together([operations.feedback("c", 1.0, None)])
     writer.stop()
     journal = open_journal(db)
     one, other = journal.experiments()
@@ -267,7 +271,7 @@ def test_a_snapshot_of_other_code_is_ignored_and_replaced(db: str, monkeypatch: 
         worked(db)
         writer = StepWriter(lambda: open_journal(db))
         writer.start()
-        assert writer.together([op.decision("plain1")])[0][1] is None
+        assert writer.together([operations.decision("plain1")])[0][1] is None
         writer.stop()  # its snapshot is of all events
     journal = open_journal(db)
     assert [restore(journal, stored).saved for stored in journal.experiments()] == [0, 0]
@@ -276,7 +280,7 @@ def test_a_snapshot_of_other_code_is_ignored_and_replaced(db: str, monkeypatch: 
     journal.close()
     writer = StepWriter(lambda: open_journal(db))
     writer.start()
-    ((_, error),) = writer.together([op.decision("plain1")])
+    ((_, error),) = writer.together([operations.decision("plain1")])
     assert error is None
     writer.stop()
     journal = open_journal(db)
@@ -290,7 +294,9 @@ def test_operations_refused_leave_no_trace(db: str) -> None:
     worked(db)
     writer = StepWriter(lambda: open_journal(db))
     writer.start()
-    told = writer.together([op.decide("plain", ("plain1",), 1, {"unit": "other"}), op.feedback("nobody", 1.0, None)])
+    told = writer.together(
+        [operations.decide("plain", ("plain1",), 1, {"unit": "other"}), operations.feedback("nobody", 1.0, None)]
+    )
     assert [error.status for _, error in told if isinstance(error, ApiError)] == [409, 404]
     writer.stop()
     journal = open_journal(db)

@@ -10,7 +10,7 @@ from errors import WHILE, Careless, torture
 from work import EXPERIMENTS, StepWriter, open_small
 
 from belated.errors import ApiError, StorageError
-from belated.service.core import operations as op
+from belated.service.core import operations
 from belated.service.core.writer import Writer
 from belated.service.storage.sqlite import SQLite
 
@@ -51,16 +51,16 @@ def test_the_service_goes_on_when_the_disk_does(tmp_path: Path) -> None:
     disk = Disk(tmp_path)
     writer = Writer(lambda: open_small(tmp_path / "bandits.db", disk.vfs))
     writer.start()
-    writer.run(op.create("plain", EXPERIMENTS["plain"]))
+    writer.run(operations.create("plain", EXPERIMENTS["plain"]))
     disk.full, disk.fail = True, range(disk.steps + 1, disk.steps + 1_000_000)
     for _ in range(3):
         with pytest.raises(ApiError, match="Send the same request again") as refused:
-            writer.run(op.decide("plain", ("one",), 1, {}))
+            writer.run(operations.decide("plain", ("one",), 1, {}))
         assert (refused.value.status, refused.value.kind) == (503, "storage")
     disk.fail = range(0)
-    (made,), new = writer.run(op.decide("plain", ("one",), 1, {}))
+    (made,), new = writer.run(operations.decide("plain", ("one",), 1, {}))
     assert new
-    assert writer.run(op.decide("plain", ("one",), 1, {}))[1] is False
+    assert writer.run(operations.decide("plain", ("one",), 1, {}))[1] is False
     assert made[1].event.seq == 1
     writer.stop()
     disk.close()
@@ -73,7 +73,7 @@ def test_a_server_does_not_start_on_a_disk_that_fails(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         writer.start()
     with pytest.raises(ApiError, match="stopped"):
-        writer.run(op.create("plain", EXPERIMENTS["plain"]))
+        writer.run(operations.create("plain", EXPERIMENTS["plain"]))
     disk.close()
 
 
@@ -98,7 +98,7 @@ def test_an_operation_after_the_end_is_refused_and_does_not_wait(tmp_path: Path)
     writer.start()
     writer.stop()
     with pytest.raises(ApiError, match="stopped"):
-        writer.run(op.create("plain", EXPERIMENTS["plain"]))
+        writer.run(operations.create("plain", EXPERIMENTS["plain"]))
 
 
 def test_steps_count_what_a_writer_does(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_steps_count_what_a_writer_does(tmp_path: Path) -> None:
     writer = StepWriter(lambda: open_small(tmp_path / "bandits.db", disk.vfs))
     writer.start()
     before = disk.steps
-    writer.together([op.create("plain", EXPERIMENTS["plain"])])
+    writer.together([operations.create("plain", EXPERIMENTS["plain"])])
     assert disk.steps > before
     writer.stop()
     disk.close()

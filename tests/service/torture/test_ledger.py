@@ -13,7 +13,7 @@ from work import StepWriter, Work, open_small
 from belated.live.learner import Learner
 from belated.service.api.experiments import experiment_view
 from belated.service.api.messages import ExperimentAnswer
-from belated.service.core import operations as op
+from belated.service.core import operations
 from belated.service.core.experiment import Experiment
 from belated.service.storage.events import Kind
 from belated.service.storage.journal import Journal
@@ -49,9 +49,12 @@ def pending(ledger: Ledger) -> str:
 
 
 UNASKED = {
-    "decided": lambda ledger: (op.decide("plain", ("odd",), 1, {}), Asked(Kind.DECIDED, "odd")),
-    "observed": lambda ledger: (op.feedback(pending(ledger), 0.5, None), Asked(Kind.OBSERVED, pending(ledger), 0.5)),
-    "cancelled": lambda ledger: (op.cancel(pending(ledger)), Asked(Kind.CANCELLED, pending(ledger))),
+    "decided": lambda ledger: (operations.decide("plain", ("odd",), 1, {}), Asked(Kind.DECIDED, "odd")),
+    "observed": lambda ledger: (
+        operations.feedback(pending(ledger), 0.5, None),
+        Asked(Kind.OBSERVED, pending(ledger), 0.5),
+    ),
+    "cancelled": lambda ledger: (operations.cancel(pending(ledger)), Asked(Kind.CANCELLED, pending(ledger))),
 }
 
 
@@ -76,7 +79,7 @@ def test_an_answer_with_another_reward_than_was_asked_for_is_seen(
     journal, writer, ledger = worked
     id = pending(ledger)
     ledger.asks([Asked(Kind.OBSERVED, id, 1.0)])
-    writer.together([op.feedback(id, 0.0, None)])
+    writer.together([operations.feedback(id, 0.0, None)])
     assert compare(journal, ledger).wrong == [f"{id} is observed with 0.0, and nobody asked for that"]
 
 
