@@ -10,7 +10,7 @@ from unittest import mock
 import httpx2
 import pytest
 from playwright.sync_api import Browser
-from postgres import fresh, server
+from postgres import database, server
 from refusals import COLOURS
 from serving import LocalServer, hosting
 from watching import chromium
@@ -57,12 +57,13 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A new, empty database: a file, then one on the server."""
     if request.param == "sqlite":
-        return str(tmp_path / "bandits.db")
-    url: Any = request.getfixturevalue("postgres")
-    return fresh(url)
+        yield str(tmp_path / "bandits.db")
+    else:
+        with database(request.getfixturevalue("postgres")) as url:
+            yield url
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def sqlite_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSer
 
 @pytest.fixture(scope="module")
 def postgres_server(postgres: str) -> Iterator[LocalServer]:
-    with hosting(fresh(postgres)) as found:
+    with database(postgres) as url, hosting(url) as found:
         yield found
 
 

@@ -59,6 +59,17 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def database(url: str) -> Iterator[str]:
+    """The URL of a new database, there within this context; many that stay would take long to delete together."""
+    found = fresh(url)
+    try:
+        yield found
+    finally:
+        with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {found.rpartition('/')[2]} WITH (FORCE)")  # type: ignore[arg-type]
+
+
 def fresh(url: str) -> str:
     """The URL of a new, empty database on the server."""
     name = f"t{uuid.uuid4().hex}"
