@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import urlsplit
 
 WITHIN = 600.0
@@ -21,11 +24,23 @@ WITHIN = 600.0
 
 
 def belated(*arguments: str, status: int = 0, **options: Any) -> subprocess.CompletedProcess[str]:
-    """A command of the command line, which must end with this status."""
+    """A command of the command line, which must end with this status; in this process, unless there are options of
+    another one."""
     command = [sys.executable, "-m", "belated", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options) if options else _run(command)
     assert done.returncode == status, f"belated {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """``python -m MODULE ...`` in this process."""
+    output, errors, code = io.StringIO(), io.StringIO(), 0
+    with mock.patch.object(sys, "argv", command[2:]), redirect_stdout(output), redirect_stderr(errors):
+        try:
+            runpy.run_module(command[2], run_name="__main__", alter_sys=True)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return subprocess.CompletedProcess(command, code, output.getvalue(), errors.getvalue())
 
 
 class Server:

@@ -19,7 +19,7 @@ from belated.policies._base.entry_points import with_table
 from belated.policies._base.state import allocate, reset
 from belated.studies.arena.scenarios import Scenario, scenarios
 
-RUNS = 12
+RUNS = 6
 """Of each policy on each row."""
 RARE = 1e-4
 ROUNDING = 1e-12

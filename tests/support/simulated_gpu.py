@@ -29,7 +29,7 @@ BINARY = [Bernoulli(0.2), Bernoulli(0.8), Bernoulli(0.5)]
 MANY = [Bernoulli(0.1 + 0.8 * (7 * arm % 11) / 11) for arm in range(70)]
 RUNS = 10
 """The last block of threads is not full."""
-TREE = {"horizon": 120, "runs": 9}
+TREE = {"horizon": 90, "runs": 9}
 """Arms of which each is pulled, and many again."""
 OTHERS = [Constant(0.4), Beta(2.0, 3.0), UniformReward(0.1, 0.8)]
 

@@ -170,9 +170,10 @@ def test_every_kind_with_chance_is_tried() -> None:
 
 
 @pytest.mark.parametrize(("name", "test", "draw"), CASES, ids=[f"{case[0]}-{j}" for j, case in enumerate(CASES)])
-def test_on_the_edge(name: str, test: ClaimTest, draw: Draw) -> None:
+@pytest.mark.parametrize("part", [0.4, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_on_the_edge(name: str, test: ClaimTest, draw: Draw, part: float) -> None:
     rng = np.random.default_rng(7)
-    count = FEWER.get(name, COUNT)
+    count = round(part * FEWER.get(name, COUNT))
     found = Counter(test.judge(draw(rng), RISK).status for _ in range(count))
     assert found[Status.HOLDS] <= limit(RISK, count)
     assert found[Status.FAILS] <= limit(RISK, count)
