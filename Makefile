@@ -4,8 +4,8 @@
 PYTHON ?= python3
 # The seed of docs/claims.md; the readings were written with a different one.
 SEED ?= 2021
-# Number of parallel test processes.
-JOBS ?= auto
+# Parallel test processes: one more than cores, for tests wait for browsers, databases and disks.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # The tests start many processes; without bytecode each would compile the package's files.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -28,10 +28,10 @@ claims: $(READY) ## the same and experiments beyond the paper; writes docs/claim
 	cp out/claims/report/figures/figure1.png out/claims/report/figures/robustness-biased.png docs/images
 
 test: $(READY) browser database ## the tests, except those marked slow: unit, contract, architecture, examples of the docs
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m 'not slow'
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow'
 
-test-slow: $(READY) browser database ## the slow tests
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m slow
+test-slow: $(READY) browser database ## the slow tests, and those of generated examples with more of them
+	BELATED_EXAMPLES=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'slow or examples'
 
 coverage: $(READY) ## line coverage of the fast tests, with the JIT off
 	$(BIN)/python -m pip install -qq --disable-pip-version-check 'coverage>=7.6'

@@ -1,4 +1,4 @@
-"""Settings of the whole suite: hypothesis without chance. ``BELATED_EXAMPLES=20`` gives twenty times its examples (see
+"""Settings of the whole suite: hypothesis without chance. ``BELATED_EXAMPLES=20`` gives many more examples (see
 ``strategies.examples``), ``HYPOTHESIS_PROFILE=hasty`` does not shrink what it finds. Where several
 workers share the tests, no further processes compile: no core would be idle for them."""
 

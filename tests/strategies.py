@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+import pytest
 import scipy.stats
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -29,10 +32,22 @@ from belated.policies import POLICIES, Policy
 from belated.rewards import Bernoulli, Beta, Categorical, Constant, RewardLaw, Uniform
 from belated.validation import Parameter, fields_of
 
+Test = TypeVar("Test")
 
-def examples(count: int) -> settings:
-    """So many examples, or ``$BELATED_EXAMPLES`` times as many, to look further than every test run does."""
-    return settings(max_examples=count * int(os.environ.get("BELATED_EXAMPLES", "1")))
+
+def number_of_examples(count: int) -> int:
+    """``$BELATED_EXAMPLES`` times so many: 0.3 without it, 1 in ``make test-slow``, more to look further than
+    every test run does."""
+    return math.ceil(count * float(os.environ.get("BELATED_EXAMPLES", "0.3")))
+
+
+def examples(count: int) -> Callable[[Test], Test]:
+    """A test of :func:`number_of_examples` examples."""
+
+    def marked(test: Test) -> Test:
+        return settings(max_examples=number_of_examples(count))(pytest.mark.examples(test))
+
+    return marked
 
 
 SHARES = st.one_of(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]), st.floats(0.0, 1.0, allow_subnormal=False))

@@ -30,7 +30,7 @@ BAR = r"simulating.*\d%.* [\d.]+[kMG] rounds/s, \d.* left"
 """The bar shows speed and time left."""
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_simulation_keeps_the_finished_runs(environment: dict[str, str], tmp_path: Path, times: int) -> None:
     (tmp_path / "endless.toml").write_text(ENDLESS)
     watched = Watched(["simulate", "endless.toml"], environment)
@@ -53,6 +53,7 @@ def test_a_simulation_keeps_the_finished_runs(environment: dict[str, str], tmp_p
     ]
 
 
+@pytest.mark.slow
 def test_quiet_shows_no_bar(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(ENDLESS.replace("500_000", "20"))
     watched = Watched(["simulate", "short.toml", "--quiet"], environment)

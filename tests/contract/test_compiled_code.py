@@ -40,6 +40,7 @@ def test_games_are_worth_playing(compiled: dict[str, Any]) -> None:
         assert all(any(map(any, game["simulated"][count])) for game in games)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="this process is the plain one")
 def test_plain_python_gives_the_same_bits(compiled: dict[str, Any]) -> None:
     script = Path(transcript.__file__)

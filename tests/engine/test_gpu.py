@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from belated.simulation import result_builder
-from support.simulated_gpu import CASES, FIELDS, play
+from support.simulated_gpu import CASES, FIELDS, SLOW, play
 
 TESTS = Path(__file__).resolve().parents[1]
 SIMULATED = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
@@ -32,15 +32,17 @@ def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+def simulated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """The results of the cases that this run asks for."""
+    asked = {item.callspec.params.get("name") for item in request.session.items if hasattr(item, "callspec")}
     file = tmp_path_factory.mktemp("simulated") / "results.npz"
-    done = run(str(TESTS / "support" / "simulated_gpu.py"), str(file), **SIMULATED)
+    done = run(str(TESTS / "support" / "simulated_gpu.py"), str(file), *filter(asked.__contains__, CASES), **SIMULATED)
     assert done.returncode == 0, done.stderr
     with np.load(file) as results:
         return dict(results)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES])
 def test_the_kernel_gives_the_bits_of_the_cpu(
     name: str, simulated: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

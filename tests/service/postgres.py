@@ -59,15 +59,24 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+_EMPTIED: dict[str, list[str]] = {}
+"""The databases of each server that were used and emptied: that is faster than to make new ones."""
+
+
 @contextmanager
 def database(url: str) -> Iterator[str]:
-    """The URL of a new database, there within this context; many that stay would take long to delete together."""
-    found = fresh(url)
+    """The URL of an empty database that is nobody else's within this context."""
+    emptied = _EMPTIED.setdefault(url, [])
+    found = emptied.pop() if emptied else fresh(url)
+    name = found.rpartition("/")[2]
     try:
         yield found
     finally:
         with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE {found.rpartition('/')[2]} WITH (FORCE)")  # type: ignore[arg-type]
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        with psycopg.connect(found, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        emptied.append(found)
 
 
 def fresh(url: str) -> str:

@@ -371,7 +371,7 @@ except Interrupted as error:
 """
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_real_signal(tmp_path: Path, workers: int) -> None:
     """SIGINT while compiled code runs: the process ends early, with the right bits of the finished runs."""
     run(horizon=10)  # compiled code is on the disk

@@ -83,7 +83,7 @@ def test_without_a_finished_experiment_there_is_no_report(
     assert [path.name for path in Path("made").iterdir()] == ["results"]
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_ctrl_c_on_a_terminal(environment: dict[str, str], tmp_path: Path, times: int) -> None:
     """Also when it is pressed again while the report is written."""
     written(tmp_path, SHORT, "one")

@@ -1,4 +1,5 @@
-"""Play problems with the GPU's kernel in numba's simulator, each thread a thread of Python; write the results to FILE.
+"""Play problems with the GPU's kernel in numba's simulator, each thread a thread of Python; write the results of the
+cases of these names to FILE: ``simulated_gpu.py FILE NAME ...``.
 
 Run by tests/engine/test_gpu.py with NUMBA_ENABLE_CUDASIM=1 and NUMBA_DISABLE_JIT=1."""
 
@@ -29,7 +30,7 @@ BINARY = [Bernoulli(0.2), Bernoulli(0.8), Bernoulli(0.5)]
 MANY = [Bernoulli(0.1 + 0.8 * (7 * arm % 11) / 11) for arm in range(70)]
 RUNS = 10
 """The last block of threads is not full."""
-TREE = {"horizon": 90, "runs": 9}
+TREE = {"horizon": 90, "runs": 3}
 """Arms of which each is pulled, and many again."""
 OTHERS = [Constant(0.4), Beta(2.0, 3.0), UniformReward(0.1, 0.8)]
 
@@ -94,6 +95,17 @@ CASES: dict[str, tuple[Any, list[Any], dict[str, int]]] = {
     "own policies, wheel": (Problem(BINARY, Geometric(8.0)), OWN, {}),
     "summed up in blocks": (Problem(BINARY, Fixed(5)), PLAIN[:2], {"KEPT_NUMBERS": 1, "BLOCK": 4}),
 }
+SLOW = {
+    "ring, no delay",
+    "ring, other rewards",
+    "ring, a problem for each run",
+    "ring, nothing shared",
+    "wheel, other rewards",
+    "lost",
+    "mixture",
+    "a tree of arms, nothing shared",
+}
+"""Those that differ from another case in little."""
 FIELDS = ("mean", "stderr", "final", "curves", "pulls", "observed", "lost", "in_flight", "eliminated_at")
 
 
@@ -108,7 +120,9 @@ if __name__ == "__main__":
     for module in (layout, launch, kernel):
         module.THREADS = 8  # type: ignore[attr-defined]
     results = {}
-    for name, (_, _, settings) in CASES.items():
+    file, *names = sys.argv[1:]
+    for name in names:
+        settings = CASES[name][2]
         before = {
             key: (module, getattr(module, key))
             for key in settings
@@ -121,4 +135,4 @@ if __name__ == "__main__":
         results |= {f"{name}/{field}": getattr(result, field) for field in FIELDS}
         for key, (module, value) in before.items():
             setattr(module, key, value)
-    np.savez(sys.argv[1], **results)
+    np.savez(file, **results)

@@ -36,7 +36,7 @@ from belated.service.core.transaction import Operation, Transaction
 from belated.service.core.verify import verify
 from belated.service.core.writer import Writer
 from belated.service.storage.journal import open_journal
-from strategies import examples
+from strategies import number_of_examples
 
 SELDOM = writer.SNAPSHOT_EVERY
 REWARDS = st.sampled_from([0.0, 0.25, 0.5, 1.0])  # sums of these are exact in any order
@@ -256,7 +256,11 @@ def machine(new_db: Callable[[], str]) -> type[Machine]:
     return type("Machine", (Machine,), {"new_db": staticmethod(new_db)})
 
 
-QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+def lives(count: int, steps: int) -> settings:
+    quiet = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    return settings(
+        max_examples=number_of_examples(count), stateful_step_count=steps, deadline=None, suppress_health_check=quiet
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -265,20 +269,15 @@ def _usual_snapshots() -> Iterator[None]:
     writer.SNAPSHOT_EVERY = SELDOM
 
 
-@pytest.mark.parametrize("lives", [15, pytest.param(40, marks=pytest.mark.slow)])
-def test_the_service_does_what_the_model_does_on_sqlite(lives: int) -> None:
+@pytest.mark.examples
+def test_the_service_does_what_the_model_does_on_sqlite() -> None:
     with tempfile.TemporaryDirectory() as folder:
         numbers = iter(range(1 << 30))
         found = machine(lambda: str(Path(folder) / f"{next(numbers)}.db"))
-        run_state_machine_as_test(
-            found,
-            settings=settings(examples(lives), stateful_step_count=40, deadline=None, suppress_health_check=QUIET),
-        )
+        run_state_machine_as_test(found, settings=lives(40, steps=40))
 
 
-@pytest.mark.parametrize("lives", [4, pytest.param(10, marks=pytest.mark.slow)])
-def test_the_service_does_what_the_model_does_on_postgresql(postgres: str, lives: int) -> None:
+@pytest.mark.examples
+def test_the_service_does_what_the_model_does_on_postgresql(postgres: str) -> None:
     found = machine(lambda: fresh(postgres))
-    run_state_machine_as_test(
-        found, settings=settings(examples(lives), stateful_step_count=30, deadline=None, suppress_health_check=QUIET)
-    )
+    run_state_machine_as_test(found, settings=lives(10, steps=30))
