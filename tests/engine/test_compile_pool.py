@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -115,7 +116,7 @@ def test_missing_code_is_compiled_by_two_processes_and_found_by_the_next(tmp_pat
     assert cold[0] == warm[0] == alone[0] == expected()
     assert [cold[1], warm[1], alone[1]] == ["1", "0", "0"]  # processes started
     assert [cold[2], warm[2], alone[2]] == ["True"] * 3  # and ended
-    assert [cold[3], warm[3], alone[3]] == ["2", "4", "0"]  # entries found on disk
+    assert [warm[3], alone[3]] == ["4", "0"]  # entries found on disk
 
 
 @NEEDS_JIT
@@ -142,13 +143,15 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
 @NEEDS_JIT
 @pytest.mark.slow
 def test_what_such_a_process_compiles_is_what_is_played(tmp_path: Path) -> None:
-    tasks = pickle.dumps([(play_ring.__name__, policy) for policy in POLICIES])
+    queue = compile_pool._queue(len(POLICIES))
+    tasks = pickle.dumps(([(play_ring.__name__, policy) for policy in POLICIES], queue))
     command = [sys.executable, "-P", "-c", compile_pool.COMMAND]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, env=surroundings(tmp_path)) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[queue], env=surroundings(tmp_path)) as process:
         assert process.stdin is not None
         process.stdin.write(tasks)
         process.stdin.flush()
         assert process.wait(TIMEOUT) == 0
+    os.close(queue)
     assert play(tmp_path)[1::2] == ["0", "4"]
 
 
@@ -165,7 +168,9 @@ class Compiler:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.folder = folder
         self.here: list[Task] = []
-        self.shares: list[list[Task]] = []
+        self.started: list[list[Task]] = []
+        self.takes: list[int] = []
+        """How many tasks each process takes before this one goes on."""
         self.ended = 0
         self.alive = False
         self.stop = np.zeros(1, np.int64)
@@ -177,8 +182,9 @@ class Compiler:
     def entry(self, loop: Callable[..., Any], policy: type[Policy]) -> Any:
         return SimpleNamespace(overloads={}, stats=SimpleNamespace(cache_path=str(self.folder / policy.__name__)))
 
-    def start(self, share: list[Task]) -> Any:
-        self.shares.append(list(share))
+    def start(self, tasks: list[Task], queue: int) -> Any:
+        number = self.takes[len(self.started)] if self.takes else 0
+        self.started.append(list(islice(compile_pool.take(tasks, queue), number)))
         return SimpleNamespace(poll=lambda: None if self.alive else 0)
 
     def end(self, process: Any) -> None:
@@ -186,10 +192,10 @@ class Compiler:
 
     def compile(self, policies: list[Policy], workers: int = 8, loop: Any = play_ring) -> int:
         """How many processes are started."""
-        self.here, self.shares, self.ended = [], [], 0
+        self.here, self.started, self.ended = [], [], 0
         compile_missing([(loop, policy) for policy in policies], self.here.append, workers, self.stop)
-        assert self.ended == len(self.shares)
-        return len(self.shares)
+        assert self.ended == len(self.started)
+        return len(self.started)
 
 
 @pytest.fixture
@@ -197,11 +203,14 @@ def compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compiler:
     return Compiler(monkeypatch, tmp_path)
 
 
-def test_each_process_has_an_equal_share(compiler: Compiler) -> None:
+def test_every_task_is_taken_once(compiler: Compiler) -> None:
     six: list[Policy] = [*POLICIES, ThompsonSampling(), PrefixUCB()]
+    compiler.takes = [1, 2]
     assert compiler.compile([*six, UCB(confidence=2.0)], 3) == 2  # a policy is compiled once
-    assert [len(share) for share in (compiler.here, *compiler.shares)] == [2, 2, 2]
-    assert {type(policy) for share in (compiler.here, *compiler.shares) for _, policy in share} == set(map(type, six))
+    taken = [*compiler.started, compiler.here]
+    assert [len(tasks) for tasks in taken] == [1, 2, 3]
+    assert [policy for tasks in taken for _, policy in tasks] == six
+    compiler.takes = []
     assert [compiler.compile(six, workers) for workers in (1, 2, 3, 8)] == [0, 1, 2, 2]
     assert [compiler.compile(six[:number]) for number in (1, 3, 4)] == [0, 0, 1]  # few are not worth a process
 
@@ -209,7 +218,7 @@ def test_each_process_has_an_equal_share(compiler: Compiler) -> None:
 def test_at_most_so_many_processes_are_started(compiler: Compiler) -> None:
     tasks = [(loop, policy) for loop in (play_ring, play_wheel) for policy in [*POLICIES, ThompsonSampling()]]
     compile_missing([*tasks, *tasks], compiler.here.append, 100, compiler.stop)
-    assert len(compiler.shares) == compile_pool.MAX_PROCESSES == 4
+    assert len(compiler.started) == compile_pool.MAX_PROCESSES == 4
 
 
 def test_code_that_is_there_or_cannot_be_kept_is_not_compiled_elsewhere(
@@ -260,12 +269,12 @@ def test_a_stopped_simulation_neither_compiles_nor_waits(compiler: Compiler) -> 
 def test_what_goes_wrong_at_the_start_leaves_one_without_help(
     compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(share: list[Task]) -> Any:
+    def fail(tasks: list[Task], queue: int) -> Any:
         raise TypeError("of whatever kind")
 
     monkeypatch.setattr(compile_pool, "_start", fail)
     assert compiler.compile(POLICIES, 2) == 0
-    assert len(compiler.here) == 2  # the rest when it is needed
+    assert len(compiler.here) == 4
 
 
 def test_a_process_that_cannot_read_its_tasks_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +302,7 @@ def test_a_process_that_cannot_read_its_tasks_is_ended(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: Deaf())
     with pytest.raises(BrokenPipeError):
-        compile_pool._start([(play_ring, UCB())])
+        compile_pool._start([(play_ring, UCB())], 0)
     assert calls == ["kill", "wait", "close"]
 
 

@@ -1,8 +1,8 @@
 """Compile for many policies in several processes.
 
-Where the code of several policies is missing, processes compile a share each and leave it in the cache on disk; this
-process compiles its own share meanwhile. Whatever goes wrong with them, the code is compiled here when it is needed.
-There are none where ``BELATED_COMPILERS=0``, and they end with this process."""
+Where the code of several policies is missing, other processes take tasks from the queue that this one takes its own
+from, and leave the code in the cache on disk. Whatever goes wrong with them, the code is compiled here when it is
+needed. There are none where ``BELATED_COMPILERS=0``, and they end with this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,10 @@ from belated.policies._base.policy import Policy, is_built_in
 
 MAX_PROCESSES = 4
 """Besides this one: each takes a second to start, and some 300 MB."""
-SMALLEST_SHARE = 2
-"""Policies for which a process is worth its start."""
+TASKS_PER_PROCESS = 2
+"""Tasks for which a process is worth its start."""
+MAX_TASKS = 256
+"""A place in the queue is a byte."""
 POLL_SECONDS = 0.02
 COMMAND = "from belated.engine.compile_worker import main; main()"
 
@@ -44,21 +46,38 @@ def compile_missing(
     """Compile those of many tasks that have no code yet, in up to ``workers`` processes; return early if ``stop`` is
     set. A few are left for when they are needed."""
     with _pool_lock:  # a second thread then finds the code of the first
-        missing = missing_tasks(tasks)
-        shares = min(workers, MAX_PROCESSES + 1, len(missing) // SMALLEST_SHARE)
-        if shares < 2 or not _can_start():
+        missing = missing_tasks(tasks)[:MAX_TASKS]
+        processes = min(workers, MAX_PROCESSES + 1, len(missing) // TASKS_PER_PROCESS)
+        if processes < 2 or not _can_start():
             return
         with ExitStack() as stack:
-            processes = []
+            queue = _queue(len(missing))
+            stack.callback(os.close, queue)
+            started = []
             with suppress(Exception):  # without help, then
-                for share in range(1, shares):
-                    processes.append(process := _start(missing[share::shares]))
+                for _ in range(1, processes):
+                    started.append(process := _start(missing, queue))
                     stack.callback(_end, process)
-            for task in missing[::shares]:
-                if stop[0] == 0:
-                    compile_here(task)
-            while stop[0] == 0 and any(process.poll() is None for process in processes):
+            for task in take(missing, queue):
+                if stop[0] != 0:
+                    return
+                compile_here(task)
+            while stop[0] == 0 and any(process.poll() is None for process in started):
                 time.sleep(POLL_SECONDS)
+
+
+def _queue(length: int) -> int:
+    """A pipe that has a byte for each task: who reads it has the task to itself."""
+    queue, end = os.pipe()
+    os.write(end, bytes(range(length)))
+    os.close(end)
+    return queue
+
+
+def take(tasks: Sequence[Any], queue: int) -> Iterator[Any]:
+    """Take tasks from the queue until it is empty."""
+    while place := os.read(queue, 1):
+        yield tasks[place[0]]
 
 
 def missing_tasks(tasks: Sequence[Task]) -> list[Task]:
@@ -79,9 +98,9 @@ def _can_start() -> bool:
     return is_python and os.environ.get("BELATED_COMPILERS") != "0"
 
 
-def _start(share: Sequence[Task]) -> subprocess.Popen[bytes]:
-    """A process with its tasks in its standard input, which stays open: the process ends when it is closed."""
-    data = pickle.dumps([(loop.__name__, policy) for loop, policy in share])
+def _start(tasks: Sequence[Task], queue: int) -> subprocess.Popen[bytes]:
+    """A process with the tasks in its standard input, which stays open: the process ends when it is closed."""
+    data = pickle.dumps(([(loop.__name__, policy) for loop, policy in tasks], queue))
     path = [part for part in sys.path if isinstance(part, str) and part]  # as Python does
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "BELATED_CACHE_DIR": str(cache_root())}
     process = subprocess.Popen(
@@ -90,6 +109,7 @@ def _start(share: Sequence[Task]) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment,
+        pass_fds=[queue],
     )
     try:
         assert process.stdin is not None

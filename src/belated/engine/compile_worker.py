@@ -10,6 +10,7 @@ import threading
 import numpy as np
 
 from belated.delays import Fixed, Uniform
+from belated.engine.compile_pool import take
 from belated.engine.encode import encode_problems
 from belated.engine.run import play_ring
 from belated.engine.runner import LOOPS, Chunk, Plan, compile_loop
@@ -20,12 +21,13 @@ HORIZON = 8
 
 
 def main() -> None:
-    """Read (name of a loop, policy) pairs from the standard input and compile them, unless that is closed before."""
-    tasks = pickle.load(sys.stdin.buffer)
+    """Read (name of a loop, policy) pairs and the queue from the standard input; compile those that are taken from the
+    queue, unless the input is closed before."""
+    tasks, queue = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_input, daemon=True).start()
     loops = {loop.__name__: loop for loop in LOOPS}
     plan = Plan(HORIZON, np.array([HORIZON]), 0, np.zeros(1, np.int64))
-    for name, policy in tasks:
+    for name, policy in take(tasks, queue):
         delay = Fixed(1) if name == play_ring.__name__ else Uniform(0, 2)
         problem = encode_problems([Problem([Bernoulli(0.5), Bernoulli(0.5)], delay)], HORIZON)
         compile_loop(loops[name], policy, Chunk(0, 1, problem), plan)

@@ -102,7 +102,7 @@ def _table_lookup(policy: Any, x: Any) -> Any:
     """The policy's ``bonus`` at a count x >= 1, such as the confidence radius after x samples; from a table where there
     is one."""
     row = np.int64(x)
-    if 1 <= row < policy.table.shape[0]:
+    if np.uint64(row - 1) < np.uint64(policy.table.shape[0] - 1):  # row 0 and below wrap around: not in the table
         return policy.table[row]
     return bonus(policy, x)
 

@@ -23,7 +23,8 @@ from belated.registry import Registry
 from belated.theory.bound import Bound
 from belated.validation import Confidence, Horizon, PositiveProbability, Validated
 
-NO_TABLE: npt.NDArray[np.float64] = np.zeros(0)
+NO_TABLE: npt.NDArray[np.float64] = np.zeros(1)
+"""Row 0 of a table is never looked up."""
 
 
 class _VariantLabel:
@@ -246,7 +247,7 @@ def policy(cls: type[P]) -> type[P]:
 
 
 def encode_policy(policy: Policy, arms: int) -> Any:
-    """The policy as compiled code sees it: its ``KernelParams`` and a table of its ``bonus``, empty at first."""
+    """The policy as compiled code sees it: its ``KernelParams`` and, at first, a table of its ``bonus`` without counts."""
     return policy._KernelArgs(*(float(value) for value in policy.kernel_params(arms)), table=NO_TABLE)
 
 
