@@ -247,7 +247,7 @@ def policy(cls: type[P]) -> type[P]:
 
 
 def encode_policy(policy: Policy, arms: int) -> Any:
-    """The policy as compiled code sees it: its ``KernelParams`` and, at first, a table of its ``bonus`` without counts."""
+    """The policy as compiled code sees it: its ``KernelParams`` and a table of its ``bonus``, empty but for row 0."""
     return policy._KernelArgs(*(float(value) for value in policy.kernel_params(arms)), table=NO_TABLE)
 
 
