@@ -33,10 +33,13 @@ test: $(READY) browser database ## the tests, except those marked slow: unit, co
 test-slow: $(READY) browser database ## the slow tests, and those of generated examples with more of them
 	BELATED_EXAMPLES=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'slow or examples'
 
-coverage: $(READY) ## line coverage of the fast tests, with the JIT off
-	$(BIN)/python -m pip install -qq --disable-pip-version-check 'coverage>=7.6'
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m 'not slow'
-	$(BIN)/python -m coverage report
+coverage: $(READY) browser database ## line coverage by package, with the JIT off; what is slow without it is cut off
+	$(BIN)/python -m pip install -qq --disable-pip-version-check 'coverage>=7.10' pytest-timeout
+	rm -f out/coverage/.coverage*
+	-BELATED_EXAMPLES=0.05 NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -n $(JOBS) --dist worksteal --timeout=12 --tb=no -m 'not slow'
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage json --quiet -o out/coverage/coverage.json
+	@$(BIN)/python docs/scripts/coverage_table.py out/coverage/coverage.json
 
 test-cuda: $(READY) ## check that GPU and CPU agree bit for bit; needs a GPU
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test,cuda]'

@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 
 from belated.errors import ConfigurationError
 from belated.formatting import shorten
-from belated.validation import Domain, annotation, check_integer, check_number, fields_of
+from belated.validation import MAX_HORIZON, Domain, annotation, check_integer, check_number, fields_of
 
 T = TypeVar("T")
 _WORDS: dict[Any, str] = {str: "text in quotes", float: "a number", int: "a whole number", bool: "true or false"}
@@ -152,6 +152,15 @@ def within(domain: Domain, value: Any, at: str) -> Any:
 def integer(value: Any, at: str, low: int, high: int | None = None) -> int:
     """A whole number from ``low`` to ``high``; 2e4 is one."""
     return check_integer(at, value, low, high, accept_whole_floats=True, error=ConfigurationError, show=fmt)
+
+
+def read_checkpoints(data: Any, at: str) -> int | list[int]:
+    """A number of checkpoints, or the rounds themselves."""
+    if isinstance(data, list) and data:
+        return [integer(value, key, 1, MAX_HORIZON) for key, value in indexed(data, at)]
+    if isinstance(data, int | float):
+        return integer(data, at, 1, 10_000_000)
+    raise ConfigurationError(f"{at} is {fmt(data)}; give a number of checkpoints, or a list of rounds.")
 
 
 def text(value: Any, at: str) -> str:

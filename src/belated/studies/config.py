@@ -27,6 +27,7 @@ from belated.specs.tables import (
     load_toml,
     mapping,
     naming,
+    read_checkpoints,
     text,
     within,
 )
@@ -48,14 +49,6 @@ def _read_policies(data: Any, at: str) -> list[Policy]:
             f'{at} is {fmt(data)}; give a section [[policies]] with policy = "NAME" for each policy.'
         )
     return [read_policy(policy, key) for key, policy in indexed(data, at)]
-
-
-def _read_checkpoints(data: Any, at: str) -> int | list[int]:
-    if isinstance(data, list) and data:
-        return [integer(value, key, 1, MAX_HORIZON) for key, value in indexed(data, at)]
-    if isinstance(data, int | float):
-        return integer(data, at, 1, 10_000_000)
-    raise ConfigurationError(f"{at} is {fmt(data)}; give a number of checkpoints, or a list of rounds.")
 
 
 def _read_folder(data: Any, at: str) -> Path:
@@ -86,7 +79,7 @@ class SimulationFile:
     horizon: Annotated[int, _LIMITS["horizon"], Key(give="the rounds of a run, such as horizon = 20_000")]
     runs: Annotated[int, _LIMITS["runs"]] = 100
     seed: Annotated[int, _LIMITS["seed"]] = 0
-    checkpoints: Annotated[int | list[int], Key(read=_read_checkpoints)] = 100
+    checkpoints: Annotated[int | list[int], Key(read=read_checkpoints)] = 100
     out: Annotated[Path, Key(read=_read_folder)]
     problem: Annotated[Problem | Family, Key(read=read_problem, give="a section [problem] with rewards and delays")]
     policies: Annotated[list[Policy], Key(read=_read_policies)] = field(default_factory=default_policies)

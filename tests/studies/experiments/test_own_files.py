@@ -73,7 +73,7 @@ MISTAKES = [
     ("horizon = 100", 'horizon = "100"', "studies.pair.horizon is '100'; give a whole number from 1 to"),
     ("runs = 8", "runs = 1", "studies.pair.runs is 1; give a whole number from 2 to"),
     ("most = 6400", "most = 7", "studies.pair.most is 7; give a whole number from 8 to"),
-    ("checkpoints = 2", 'checkpoints = "all"', "studies.pair.checkpoints is 'all'; give a whole number"),
+    ("checkpoints = 2", 'checkpoints = "all"', "studies.pair.checkpoints is 'all'; give a number of checkpoints"),
     ("checkpoints = 2", "checkpoints = [50, 0]", "studies.pair.checkpoints[1] is 0; give a whole number"),
     ('assumed = ["Nothing."]', 'assumed = "Nothing."', "assumed is 'Nothing.'; give a list"),
     ('title = "Two arms"', "title = 2", "title is 2; give text in quotes"),

@@ -49,6 +49,7 @@ from belated.specs.tables import (
     load_toml,
     mapping,
     naming,
+    read_checkpoints,
     suggest,
     tables,
     text,
@@ -96,12 +97,6 @@ class _ExperimentTable:
     figures: Annotated[list[Any], Key(read=tables)] = field(default_factory=list)
 
 
-def _read_checkpoints(data: Any, at: str) -> int | tuple[int, ...]:
-    if isinstance(data, list) and data:
-        return tuple(integer(value, key, 1, MAX_HORIZON) for key, value in indexed(data, at))
-    return integer(data, at, 1, 10_000)
-
-
 @dataclass(frozen=True)
 class _AxisTable:
     name: Text
@@ -141,7 +136,7 @@ class _StudyTable:
     policies: Annotated[list[Any], Key(read=tables, give="a list of policies")]
     about: str = ""
     most: Annotated[int, _RUNS] = 0
-    checkpoints: Annotated[int | tuple[int, ...], Key(read=_read_checkpoints)] = 1
+    checkpoints: Annotated[int | list[int], Key(read=read_checkpoints)] = 1
     axes: Annotated[tuple[_AxisTable, ...], Key(read=_read_axes)] = ()
 
 
@@ -229,7 +224,7 @@ def _study(name: str, data: Mapping[str, Any]) -> Study:
         coordinates = {axis.name: axis.values[number] for axis, number in zip(table.axes, numbers, strict=True)}
         cells.append(_cell(changed, coordinates, at))
     shortest = min(cell.horizon for cell in cells)
-    if isinstance(table.checkpoints, tuple) and max(table.checkpoints) > shortest:
+    if isinstance(table.checkpoints, list) and max(table.checkpoints) > shortest:
         raise ConfigurationError(f"{at}.checkpoints ends at {max(table.checkpoints)}; give rounds up to {shortest}.")
     axes = tuple(Axis(axis.name, tuple(axis.values)) for axis in table.axes)
     most = integer(table.most or table.runs, f"{at}.most", table.runs, 2**31)
