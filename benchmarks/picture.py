@@ -39,7 +39,7 @@ def bars(axes: Any, programs: list[dict[str, Any]]) -> None:
     axes.set_xscale("log")
     axes.set_xlim(2, max(values) * 6)
     axes.set_xlabel("nanoseconds per round")
-    axes.set_title("UCB, 20 arms, answers 200 rounds late, one core", loc="left", fontsize=9.5)
+    axes.set_title("UCB, 20 arms, feedback 200 rounds late, one core", loc="left", fontsize=9.5)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
