@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Request, sync_playwright
 from serving import PATIENCE
 
 
@@ -43,11 +43,15 @@ class Watched:
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("dialog", lambda dialog: self.said.append(f"dialog: {dialog.message}"))
-        self.page.on("requestfailed", lambda request: self.said.append(f"failed: {request.url}"))
+        self.page.on("requestfailed", self._note_failure)
         self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
         answer = self.page.goto(url + path, wait_until="load")
         assert answer is not None
         self.status = answer.status
+
+    def _note_failure(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # an update that was on its way when the test left the page
+            self.said.append(f"failed: {request.url}: {request.failure}")
 
     def keep(self, name: str) -> None:
         """A picture of the whole page, if ``BELATED_SCREENSHOTS`` says where."""

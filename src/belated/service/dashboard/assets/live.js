@@ -45,8 +45,14 @@
     }
   }
 
+  // The user is on the way to another page, such as by logging out: a reload would cancel that.
+  let leaving = false;
+  addEventListener("beforeunload", () => { leaving = true; });
+  addEventListener("pageshow", () => { leaving = false; });
+
   async function refresh() {
     const response = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+    if (leaving) return;
     if (response.redirected) { location.reload(); return; }
     if (!response.ok) throw new Error(String(response.status));
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
