@@ -38,7 +38,7 @@ coverage: $(READY) browser database ## line coverage by package: of the fast tes
 	$(BIN)/python -m pip install -qq --disable-pip-version-check 'coverage>=7.10' pytest-timeout
 	mkdir -p out/coverage && rm -f out/coverage/.coverage*
 	$(BIN)/python -m coverage run -m pytest -q -n $(JOBS) --dist worksteal -m 'not slow'
-	-BELATED_EXAMPLES=0.01 NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -n $(JOBS) --dist worksteal \
+	-BELATED_EXAMPLES=0.01 NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -n $(JOBS) --dist load \
 	  --timeout=2 --tb=no -m 'not slow' $(addprefix tests/,delays engine kernel live policies rewards theory)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage json --quiet --include='src/belated/*' -o out/coverage/coverage.json
