@@ -14,10 +14,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help paper claims test test-slow coverage test-cuda browser database lint bench arena load torture docs pictures clean
+.PHONY: help paper claims test test-slow coverage test-cuda browser database lint bench arena coverage-of-intervals load torture docs pictures clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 paper: $(READY) ## reproduce the paper: all figures at full size, every claim tested; open out/paper/report/index.html
 	$(BIN)/belated reproduce --out out/paper
@@ -78,6 +78,9 @@ arena: $(READY) ## every policy on every scenario; writes docs/which-policy.md a
 	cp out/arena/scores.json docs/scripts/arena.json
 	cp out/arena/arena.png out/arena/arena-small.png docs/images/
 	$(BIN)/python docs/scripts/which_policy.py
+
+coverage-of-intervals: $(READY) ## how often the intervals of claims miss; writes the table of docs/notes/statistics.md
+	$(BIN)/python benchmarks/interval_coverage.py
 
 load: $(READY) ## load test of the service, memory and restart; writes docs/load.md
 	$(BIN)/python benchmarks/service/load.py

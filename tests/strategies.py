@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from belated import Problem
 from belated.delays import (
+    Batch,
     ByReward,
+    ByRound,
     DelayLaw,
     Empirical,
     Fixed,
@@ -29,7 +31,8 @@ from belated.delays import (
 )
 from belated.delays import Uniform as UniformDelay
 from belated.policies import POLICIES, Policy
-from belated.rewards import Bernoulli, Beta, Categorical, Constant, RewardLaw, Uniform
+from belated.rewards import Bernoulli, Beta, Categorical, Constant, RewardLaw, Scaled, Uniform
+from belated.rewards import FromScipy as RewardFromScipy
 from belated.validation import Parameter, fields_of
 
 Test = TypeVar("Test")
@@ -80,6 +83,24 @@ REWARD_LAWS: dict[str, st.SearchStrategy[RewardLaw]] = {
     "Uniform": uniform_reward(),
     "Constant": st.builds(Constant, SHARES),
 }
+unit_rewards: st.SearchStrategy[RewardLaw] = st.one_of(*REWARD_LAWS.values())
+
+
+@st.composite
+def scaled(draw: Any) -> Scaled:
+    low = draw(st.sampled_from([0.0, 0.0, -3.5, 10.0]))
+    return Scaled(draw(unit_rewards), low, low + draw(st.sampled_from([0.5, 1.0, 7.0, 200.0])))
+
+
+REWARD_LAWS["Scaled"] = scaled()
+REWARD_LAWS["FromScipy"] = st.builds(
+    RewardFromScipy,
+    st.one_of(
+        st.builds(scipy.stats.uniform, _real(-5.0, 5.0), _real(0.5, 50.0)),
+        st.builds(lambda a, scale: scipy.stats.beta(a, 2.0, scale=scale), _real(0.2, 5.0), _real(0.5, 50.0)),
+        st.builds(scipy.stats.binom, st.integers(1, 30), _real(0.05, 0.95)),
+    ),
+)
 rewards: st.SearchStrategy[RewardLaw] = st.one_of(*REWARD_LAWS.values())
 
 FROZEN = st.one_of(
@@ -154,23 +175,56 @@ def reward_dependent(draw: Any, reward: RewardLaw) -> DelayLaw:
 
 
 @st.composite
+def batch(draw: Any) -> Batch:
+    size = draw(st.one_of(st.integers(1, 12), st.integers(13, 500)))
+    return Batch(size, draw(st.integers(0, size - 1)))
+
+
+@st.composite
+def by_round(draw: Any, parts: st.SearchStrategy[DelayLaw]) -> ByRound:
+    rounds = draw(st.lists(st.integers(2, 120), max_size=3, unique=True))
+    return ByRound({first: draw(parts) for first in (1, *rounds)}, draw(st.booleans()))
+
+
+@st.composite
+def round_dependent(draw: Any, reward: RewardLaw) -> DelayLaw:
+    """A delay law that fits this reward law and depends on the round: alone, in a mixture, by reward, nested."""
+    parts = st.one_of(_simple, batch())
+    inner = st.one_of(batch(), by_round(parts), by_round(st.one_of(by_round(parts), _mixture(parts))))
+    form = draw(st.sampled_from(["alone", "mixture", "by reward", "by reward, by round"]))
+    if form == "alone":
+        return draw(inner)
+    if form == "mixture":
+        return Mixture([(draw(st.integers(1, 3)), draw(inner)), (draw(st.integers(0, 3)), draw(parts))])
+    if form == "by reward":
+        return ByReward(draw(st.builds(Threshold, st.sampled_from([0.05, 0.5, 1.0]), inner, parts)), cells=20)
+    return draw(by_round(st.one_of(reward_dependent(reward), parts)))
+
+
+@st.composite
 def delays_for(draw: Any, reward: RewardLaw) -> DelayLaw:
     return draw(st.one_of(plain_delays, plain_delays, reward_dependent(reward)))
 
 
 @st.composite
-def problems(draw: Any, arms: st.SearchStrategy[int] | None = None) -> Problem:
-    """One to six arms, all alike or each its own; from 70 arms on, a few kinds repeated."""
+def problems(
+    draw: Any,
+    arms: st.SearchStrategy[int] | None = None,
+    delays: Callable[[RewardLaw], st.SearchStrategy[DelayLaw]] | None = None,
+    rewards: st.SearchStrategy[RewardLaw] = rewards,
+) -> Problem:
+    """One to six arms, all alike or each its own; from 70 arms on, a few kinds repeated. ``delays`` gives the delay
+    laws of an arm."""
     count = draw(arms if arms is not None else st.integers(1, 6))
     kinds = draw(st.integers(1, min(count, 6)))
     laws = [draw(rewards) for _ in range(kinds)]
-    late = [draw(delays_for(law)) for law in laws]
+    late = [draw((delays or delays_for)(law)) for law in laws]
     order = draw(st.permutations([place % kinds for place in range(count)]))
     return Problem([laws[place] for place in order], [late[place] for place in order])
 
 
 PARAMETERS: dict[str, st.SearchStrategy[Any]] = {
-    "confidence": st.sampled_from([1 / 64, 0.001, 1e-6, 1 / 16, 0.1, 0.3, 1.0, None]),
+    "confidence": st.sampled_from([1 / 64, 0.001, 1e-6, 1 / 16, 0.1, 0.3, 1.0, "theory", None]),
     "horizon": st.sampled_from([None, None, 2, 50]),
     "delta": st.just(0.05),
     "alpha": st.sampled_from([0.2, 0.5, 1.0]),

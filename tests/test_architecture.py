@@ -21,12 +21,13 @@ import pytest
 
 import belated
 from belated import errors
+from belated.registry import import_object
 
 PACKAGE = Path(belated.__file__).parent
 ROOT = Path(__file__).parents[1]
 LONGEST = 400
-SAME_CLASS_NAMES = {"KernelParams", "Uniform"}
-"""Nested in each policy; a reward law and a delay law."""
+SAME_CLASS_NAMES = {"FromScipy", "KernelParams", "Uniform"}
+"""Nested in each policy; reward laws and delay laws."""
 
 
 def module_name(path: Path) -> str:
@@ -96,6 +97,30 @@ def test_imports_point_down_also_in_functions_and_for_type_checkers() -> None:
                 if other != unit and rank[other] <= rank[unit]:
                     failures.append(f"{module} imports {target}")
     assert not failures, "\n".join(failures)
+
+
+BY_NAME = {
+    "belated.delays._base": ["engine.law_samples:sample_delays", "simulation.law_figures:plot_delays"],
+    "belated.problem": ["engine.law_samples:sample_problem", "simulation.law_figures:plot_problem"],
+    "belated.rewards._base": ["engine.law_samples:sample_rewards", "simulation.law_figures:plot_rewards"],
+}
+"""What laws and problems import by its name when ``sample`` or ``plot`` is called: layers above them. All there is."""
+
+
+def test_what_is_imported_by_name_exists() -> None:
+    found = defaultdict(list)
+    for module in MODULES:
+        for node in ast.walk(tree_of(module)):
+            if isinstance(node, ast.Constant) and re.fullmatch(r"belated[.\w]*:[.\w]+", str(node.value)):
+                found[module].append(node.value.removeprefix("belated."))
+    assert {module: sorted(names) for module, names in found.items()} == BY_NAME
+    assert all(callable(import_object(f"belated.{name}")) for names in BY_NAME.values() for name in names)
+
+
+def test_only_laws_problems_and_files_import_by_name() -> None:
+    """Those above, and what reads the names of a user's classes and functions."""
+    callers = {module for module in MODULES for target, _ in imports_of(module) if target.endswith(".import_object")}
+    assert callers == {*BY_NAME, "belated.specs.problems"}
 
 
 def test_numba_is_named_only_in_the_kernel() -> None:
@@ -258,7 +283,9 @@ def test_all_errors_are_defined_in_one_module() -> None:
 
 def test_only_errors_of_the_tree_are_raised() -> None:
     developers = {"TypeError", "NotImplementedError", "AssertionError", "AttributeError"}  # mistakes in Python code
-    allowed = set(real_errors()) | developers | {"Exit", "Abort", "Retry"}  # caught by the command line and the client
+    allowed = (
+        set(real_errors()) | developers | {"Exit", "Abort", "Retry", "Mistake"}
+    )  # caught by the command line, the client, a check
     failures = []
     for module in MODULES:
         for node in ast.walk(tree_of(module)):

@@ -31,9 +31,14 @@ PACKAGES = (
     "belated.live.learner",
     "belated.live.reduction",
     "belated.live.types",
+    "belated.simulation.animation",
+    "belated.simulation.difference",
     "belated.simulation.progress",
     "belated.simulation.result",
+    "belated.simulation.result_views",
     "belated.simulation.simulate",
+    "belated.simulation.trace",
+    "belated.testing",
 )
 
 

@@ -60,7 +60,7 @@ def test_equal_parameters_make_equal_values() -> None:
 def outside(domain: Domain) -> list[Any]:
     """Values that a domain does not have."""
     values: list[Any] = [math.nan, math.inf, -math.inf, "0.5", True, np.bool_(False), [0.5], 1j, np.float64("nan")]
-    if not domain.optional:
+    if not domain.optional and not domain.word:
         values.append(None)
     if math.isfinite(domain.low):
         values += [domain.low - 1, np.float32(domain.low - 0.5)]
@@ -172,7 +172,7 @@ REFUSED: list[tuple[str, Callable[[], Any], list[str]]] = [
     ("no distribution", lambda: FromScipy(3), ["3", "scipy.stats"]),
     ("no laws", lambda: ByReward({}), ["mapping", "empty", "{reward: law"]),
     ("no mapping", lambda: ByReward(3), ["3", "mapping", "function"]),  # type: ignore[arg-type]
-    ("value", lambda: ByReward({2: Fixed(1)}), ["reward", "2", "[0, 1]"]),
+    ("value", lambda: ByReward({math.inf: Fixed(1)}), ["reward", "inf", "number"]),
     ("value", lambda: ByReward({"1": Fixed(1)}), ["reward", "'1'"]),
     ("no law", lambda: ByReward({1: 5}), ["reward 1", "5", "delay law"]),  # type: ignore[dict-item]
     ("nested", lambda: ByReward({1: ByReward({1: Fixed(1)})}), ["reward 1", "does not depend"]),

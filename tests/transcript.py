@@ -58,7 +58,7 @@ def live(problem: Problem, policy: Policy, draws: Environment) -> dict[str, Any]
             bandit.observe(number, reward)
         decision = bandit.choose()
         arm = int(decision.arm)
-        reward, delay = draws.pull(arm, pulls[arm])
+        reward, delay = draws.pull(arm, pulls[arm], now)
         pulls[arm] += 1
         choices.append(arm)
         if delay is not None:

@@ -24,6 +24,7 @@ ROLES = {
     "service": "HTTP API, journal, dashboard",
     "studies": "sweeps, claims, arena, paper",
     "client": "Python client of the service",
+    "testing": "the contract of a policy",
     "live": "Bandit and Learner",
     "simulation": "simulate, Result, plots",
     "specs": "problems and policies as data",
@@ -35,20 +36,31 @@ ROLES = {
     "rewards": "one reward law per file",
     "kernel": "numba, random numbers, tables",
     "registry": "laws and policies by name",
+    "parameter_docs": "parameters in docstrings",
     "validation": "checks of values",
     "formatting": "numbers as text",
+    "html_table": "tables for notebooks",
     "atomic_output": "all-or-nothing output files",
     "errors": "errors that users can cause",
     "_version": "the version",
 }
 GROUPS = {
     "top": ("cli",),
-    "application": ("service", "studies", "client"),
+    "application": ("service", "studies", "client", "testing"),
     "frontend": ("live", "simulation"),
     "core": ("specs", "engine", "policies", "theory", "problem", "delays", "rewards"),
 }
 """Colour classes; everything else is ``base``."""
-SHELF = ("registry", "validation", "formatting", "atomic_output", "errors", "_version")
+SHELF = (
+    "registry",
+    "parameter_docs",
+    "validation",
+    "formatting",
+    "html_table",
+    "atomic_output",
+    "errors",
+    "_version",
+)
 """Drawn at the bottom, without arrows."""
 WIDTH, HEIGHT, PITCH, GAP, MARGIN = 206.0, 46.0, 76.0, 26.0, 28.0
 PER_ROW = 3

@@ -21,7 +21,9 @@ from belated import Problem, Result, simulate
 from belated.delays import ByReward, DelayLaw, Fixed, PacketLoss
 from belated.policies import UCB, OptimisticUCB, PhasedElimination, SuccessiveElimination, ThompsonSampling
 from belated.rewards import Bernoulli
-from belated.simulation.figures import COLOURS, STYLE
+from belated.simulation.direct_labels import spread
+from belated.simulation.figures import STYLE
+from belated.simulation.styles import styles_of
 
 HERE = Path(__file__).parent
 ARMS = 10
@@ -59,20 +61,19 @@ def family(best: DelayLaw, others: DelayLaw) -> Any:
 
 def panel(axes: Any, title: str, result: Result) -> None:
     """Draw one setting: one line per policy, labelled at its end."""
-    for number in range(len(result.labels)):
-        rounds, mean, width = (
-            np.concatenate([[0.0], part]) for part in (result.rounds, result.mean[number], 4 * result.stderr[number])
-        )
-        axes.plot(rounds, mean, color=COLOURS[number], linewidth=1.9)
-        axes.fill_between(rounds, mean - width, mean + width, color=COLOURS[number], alpha=0.16, linewidth=0)
+    styles = styles_of(result.labels)
+    result.plot(axes, legend=False)
+    for line, label in zip(axes.get_lines(), result.labels, strict=True):
+        line.set(linestyle="-", color=styles[label].colour)
     top = 1.12 * float(result.mean.max())
-    axes.set(xlim=(0, HORIZON), ylim=(0, top))
-    for number, height in spread(result.mean[:, -1], 0.08 * top).items():
+    axes.set(xlim=(0, HORIZON), ylim=(0, top), xlabel="", ylabel="")
+    ends = result.mean[:, -1].tolist()
+    for label, end, height in zip(result.labels, ends, spread(ends, 0.08 * top, 0.04 * top, top), strict=True):
         axes.annotate(
-            result.labels[number],
-            (HORIZON, result.mean[number, -1]),
+            label,
+            (HORIZON, end),
             xytext=(HORIZON * 1.025, height),
-            color=COLOURS[number],
+            color=styles[label].colour,
             fontsize=9,
             va="center",
             annotation_clip=False,
@@ -86,15 +87,6 @@ def panel(axes: Any, title: str, result: Result) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(4))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-
-
-def spread(ends: Any, apart: float) -> dict[int, float]:
-    """Return a height for each label: near the end of its line, without overlap."""
-    heights: dict[int, float] = {}
-    floor = -np.inf
-    for number in np.argsort(ends):
-        floor = heights[int(number)] = max(float(ends[number]), floor + apart)
-    return heights
 
 
 def picture() -> Figure:

@@ -20,6 +20,7 @@ from mkdocs.exceptions import PluginError
 
 from belated import errors
 from belated.delays._base import DELAYS
+from belated.parameter_docs import split
 from belated.policies import POLICIES
 from belated.rewards._base import REWARDS
 from belated.studies import experiments
@@ -59,11 +60,14 @@ def prose(text: str) -> str:
 
 
 class Docstrings(griffe.Extension):
-    """Docstrings as :func:`prose` has them."""
+    """Docstrings as :func:`prose` has them; an example after a Parameters section gets its heading."""
 
     def on_object(self, *, obj: Any, **_: Any) -> None:
         if obj.docstring is not None:
-            obj.docstring.value = prose(inspect.cleandoc(obj.docstring.value))
+            text = inspect.cleandoc(obj.docstring.value)
+            if "\nParameters\n------" in text and "\nExamples\n------" not in text:
+                text = re.sub(r"\n\n(?=>>> )", "\n\nExamples\n--------\n", text, count=1)
+            obj.docstring.value = prose(text)
 
 
 # ---- what is generated ----
@@ -71,22 +75,26 @@ class Docstrings(griffe.Extension):
 
 def parameters(cls: Any) -> str:
     """Return the table of a class's parameters."""
+    kinds = split(cls.__doc__).parameters
     rows = [
         [
             f"`{parameter.name}`",
-            parameter.domain.describe() if parameter.domain is not None else "see above",
+            prose(kinds[parameter.name][1]),
+            re.sub(r", (default .*|optional)$", "", kinds[parameter.name][0]),
             "" if parameter.required else f"`{parameter.default!r}`",
         ]
         for parameter in fields_of(cls)
     ]
-    return table(["parameter", "allowed values", "default"], rows) if rows else "No parameters."
+    return table(["parameter", "meaning", "allowed values", "default"], rows) if rows else "No parameters."
 
 
 def entry(cls: Any, call: str) -> str:
     """Return the section of a law or policy."""
     label = f' <small>"{cls.label}"</small>' if hasattr(cls, "label") else ""
     parts = [f"### {cls.__name__}{label} {{ #{call}.{cls.__name__} }}", f"`{cls.formula}`"]
-    return "\n\n".join([*parts, prose(inspect.getdoc(cls) or ""), parameters(cls)])
+    text = split(cls.__doc__)
+    example = prose(text.after.removeprefix("Examples\n--------\n"))
+    return "\n\n".join([*parts, prose(text.before), parameters(cls), example])
 
 
 def overview(registry: Any, call: str) -> str:

@@ -41,7 +41,7 @@ CASES = (
     Case(
         "Silence means failure after some time",
         SPREAD,
-        "PrefixUCB(confidence=1.0, spread=True)`, with a deadline (`silence` in the service)",
+        "PrefixUCB(spread=True)`, with a deadline (`silence` in the service)",
         (("scenarios of this kind", lambda row: row.name.startswith("conversions") and not row.loses),),
         "A deadline turns silence into an ordinary delay: a success arrives in its own time, a failure at the "
         "deadline. No feedback is lost, and the delay depends on the reward, which prefix brackets allow. Thompson "
@@ -52,8 +52,8 @@ CASES = (
     Case(
         "The delay may depend on the reward; all feedback arrives",
         SPREAD,
-        "PrefixUCB(confidence=1.0, spread=True)`; `PrefixUCB(horizon=T)` or `PrefixElimination(horizon=T)` if you "
-        "need a [proof](theory/prefix.md), at the price of more regret",
+        'PrefixUCB(spread=True)`; `PrefixUCB(confidence="theory", horizon=T)` or `PrefixElimination` with the same '
+        "parameters if you need a [proof](theory/prefix.md), at the price of more regret",
         (
             ("it does depend", lambda row: row.depends and not row.loses),
             ("it turns out not to", lambda row: not row.depends and not row.loses),
@@ -66,7 +66,7 @@ CASES = (
     Case(
         "The delay does not depend on the reward; feedback may be lost",
         PENDING,
-        "PendingUCB(confidence=1.0)`",
+        "PendingUCB()`",
         (
             ("no feedback is lost", lambda row: not row.depends and not row.loses),
             ("feedback is lost", lambda row: not row.depends and row.loses),
@@ -82,7 +82,7 @@ CASES = (
     Case(
         "The delay depends on the reward, and feedback is lost",
         PENDING,
-        "PendingUCB(confidence=1.0)`, if you can neither set a deadline nor find out about lost feedback",
+        "PendingUCB()`, if you can neither set a deadline nor find out about lost feedback",
         (("scenarios of this kind", lambda row: row.depends and row.loses),),
         "The data then say only that an arm's mean lies between S/m and S/m + the share lost; no policy can do well "
         "on all such problems. With a deadline it becomes the first case, and PrefixUCB.",
@@ -91,7 +91,7 @@ CASES = (
     Case(
         "You do not know",
         PENDING,
-        "PendingUCB(confidence=1.0)`, or `PrefixUCB(confidence=1.0, spread=True)` with a deadline if silence can be "
+        "PendingUCB()`, or `PrefixUCB(spread=True)` with a deadline if silence can be "
         "given a meaning. These are the defaults of the service and of `Bandit`",
         (("all scenarios", lambda _: True),),
         "It has the smallest mean over all scenarios. Then find out: the service shows the delays of successes and "
@@ -147,6 +147,7 @@ REASONS = {
     "fifth-very-late": QUICK,
     "pareto-0.2": QUICK,
     "pareto-rest-heavy": QUICK,
+    "batch-unequal": QUICK,
 }
 """Why a scenario misses its target, and what it would take."""
 

@@ -1,15 +1,17 @@
-"""Atomic output: files are staged in a temporary folder and moved into place together."""
+"""Atomic output: a file that appears when it is whole; files that are staged in a temporary folder and moved into place
+together."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from belated.errors import ConfigurationError
 
@@ -31,6 +33,23 @@ def _naming_out(folder: Path) -> Iterator[None]:
         raise ConfigurationError(
             f"out is {str(folder)!r}, which cannot be written: {error.strerror}. Give another folder."
         ) from None
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[IO[bytes]]:
+    """A file to write into, which takes the place of ``target`` when it is whole and on disk; after an error all is as
+    it was. Missing folders are made."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 class StagedOutput:

@@ -5,12 +5,13 @@
     BelatedError
     |-- InvalidParameter (also ValueError)   a value outside its domain
     |   |-- UnsupportedSupport               a reward law with values outside [0, 1]
+    |   |-- PolicyError                      a mistake in a policy of one's own: names its file and line
     |   `-- ConfigurationError               a mistake in a file: names the file, the key, the value, what is allowed
     |-- UnknownName (also KeyError)          no law, policy or parameter of that name
     |-- FeedbackError (also ValueError)      a live bandit refused feedback; its state is unchanged
     |   |-- UnknownDecision                  no decision has this id
     |   |-- ConflictingFeedback              the decision already has another reward
-    |   `-- InvalidReward                    not a number in [0, 1]
+    |   `-- InvalidReward                    not a number in the range of rewards
     |-- StateError (also ValueError)         a saved bandit or result cannot be restored
     |   `-- IncompatibleState                it was saved by other code
     |-- NotReproducible                      a result cannot be rerun from its manifest
@@ -24,16 +25,43 @@
         |-- ArenaInterrupted                 Ctrl-C in the arena; ``.scores`` holds the finished scenarios
         `-- ReproductionInterrupted          Ctrl-C in a reproduction; ``.outcomes`` holds the finished experiments
 
-Each message says what was given, what is allowed and what to do.
+Each message says what was given, what is allowed and what to do. :class:`BelatedWarning` is the category of all
+warnings.
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+from types import FrameType
 from typing import Any
+
+_PACKAGE, _PYTHON = (str(Path(file).parent) for file in (__file__, warnings.__file__))
 
 
 class BelatedError(Exception):
     """Base of all errors that a user can cause."""
+
+
+class BelatedWarning(UserWarning):
+    """Something goes on differently than one may expect: a setting is ignored, or code cannot be kept."""
+
+    @classmethod
+    def issue(cls, message: str) -> None:
+        """Warn the user, at the line of their own code that called the package; in a thread of ours there is none."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and _is_inside(frame.f_code.co_filename):
+            frame = frame.f_back
+        place = ("belated", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+        warnings.warn_explicit(message, cls, *place)
+
+
+def _is_inside(file: str) -> bool:
+    """Whether a file belongs to this package, to numba or to Python itself."""
+    if file.startswith(_PACKAGE) or "numba" in Path(file).parts:
+        return True
+    return file.startswith((_PYTHON, "<frozen")) and "site-packages" not in file
 
 
 class InvalidParameter(BelatedError, ValueError):
@@ -42,6 +70,10 @@ class InvalidParameter(BelatedError, ValueError):
 
 class UnsupportedSupport(InvalidParameter):
     """A reward law has values outside [0, 1]."""
+
+
+class PolicyError(InvalidParameter):
+    """A policy of one's own has a mistake; the message names its file and line and says what to write instead."""
 
 
 class ConfigurationError(InvalidParameter):
@@ -68,7 +100,7 @@ class ConflictingFeedback(FeedbackError):
 
 
 class InvalidReward(FeedbackError):
-    """The reward is not a number in [0, 1]."""
+    """The reward is not a number in the range of rewards, which is [0, 1] unless another is stated."""
 
 
 class StateError(BelatedError, ValueError):

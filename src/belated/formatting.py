@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -135,6 +137,33 @@ def shorten(text: str, longest: int, ellipsis: str = "...") -> str:
     return text if len(text) <= longest else f"{text[: longest - len(ellipsis)]}{ellipsis}"
 
 
+def brief(value: object, longest: int = 48) -> str:
+    """A law in a few letters: its values without their names, those that are not the default.
+
+    >>> from belated.delays import ByReward, Fixed, Pareto
+    >>> brief(Pareto(0.123456)), brief(ByReward({0: Fixed(0), 1: Fixed(30)}))
+    ('Pareto(0.1235)', 'ByReward({0: Fixed(0), 1: Fixed(30)})')
+    """
+    return shorten(_brief(value), longest, "…")
+
+
+def _brief(value: object) -> str:
+    if is_dataclass(value) and not isinstance(value, type):
+        if not hasattr(type(value).__repr__, "__wrapped__"):  # written by hand, not by dataclass
+            return repr(value)
+        shown = [field for field in fields(value) if field.init]
+        given = [getattr(value, field.name) for field in shown]
+        needed = [x for field, x in zip(shown, given, strict=True) if field.default is MISSING or x != field.default]
+        return f"{type(value).__name__}({', '.join(map(_brief, needed))})"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_brief(key)}: {_brief(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(map(_brief, value)) + "]"
+    return repr(value)
+
+
 def unique_labels(labels: Sequence[str], details: Sequence[str] | None = None) -> list[str]:
     """Make labels unique: those that occur twice are replaced by their details and, if these are equal too, numbered.
 
@@ -151,3 +180,13 @@ def unique_labels(labels: Sequence[str], details: Sequence[str] | None = None) -
         if total[label] > 1:
             detailed[index] = f"{label} #{before[label]}"
     return detailed
+
+
+def natural_order(text: str) -> list[tuple[int, float, str]]:
+    """A key for sorting that compares the numbers in texts as numbers.
+
+    >>> sorted(["c=10", "c=2", "b"], key=natural_order)
+    ['b', 'c=2', 'c=10']
+    """
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [(1, float(part), "") if number % 2 else (0, 0.0, part) for number, part in enumerate(parts)]

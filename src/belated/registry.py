@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from belated.errors import BelatedError, InvalidParameter, UnknownName
+from belated.parameter_docs import complete_docstring
 from belated.validation import fields_of
 
 T = TypeVar("T")
@@ -51,6 +52,17 @@ def _type_checking_imports(source: str) -> Iterator[tuple[str, tuple[str, str]]]
                     yield from ((name.asname or name.name, (line.module, name.name)) for name in line.names)
 
 
+def class_names(package: str) -> list[str]:
+    """The names of a package's laws or policies, without loading their modules."""
+    importlib.import_module(package)
+    public = f"{package}."
+    return sorted(
+        name
+        for name, (module, _) in _EXPORTS[package].items()
+        if module.startswith(public) and not module.startswith(f"{public}_")
+    )
+
+
 class Registry(Generic[T], Mapping[str, type[T]]):
     """The classes of one ``kind`` ("reward law", "delay law", "policy") by name. Those of the package are what
     ``package`` exports from its modules without a leading underscore, one class a module; a user's own are found as
@@ -62,9 +74,10 @@ class Registry(Generic[T], Mapping[str, type[T]]):
         self._classes: dict[str, type[T]] = {}
 
     def register(self, cls: type[S]) -> type[S]:
-        """Make a frozen dataclass of ``cls`` and add it."""
+        """Make a frozen dataclass of ``cls``, whose docstring explains every parameter, and add it."""
         registered: Any = dataclass(frozen=True)(cls)
         registered.__init__ = _explain_arguments(registered.__init__)
+        complete_docstring(registered)
         self._classes[self.name_of(registered)] = registered
         return registered  # type: ignore[no-any-return]
 
@@ -90,13 +103,7 @@ class Registry(Generic[T], Mapping[str, type[T]]):
         return len(self._names())
 
     def _names(self) -> list[str]:
-        """The names of the package's classes, without loading their modules."""
-        importlib.import_module(self._package)
-        public = f"{self._package}."
-        exports = _EXPORTS[self._package].items()
-        return sorted(
-            name for name, (module, _) in exports if module.startswith(public) and not module.startswith(f"{public}_")
-        )
+        return class_names(self._package)
 
     def name_of(self, cls: type) -> str:
         """The name under which ``registry[name]`` finds the class again, also in another process."""

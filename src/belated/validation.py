@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from numbers import Integral, Rational, Real
-from typing import Annotated, Any, TypeGuard, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeGuard, TypeVar, get_args, get_origin, get_type_hints
 
 from belated.errors import BelatedError, InvalidParameter
 
@@ -83,6 +83,38 @@ def check_number(
     return float(value)
 
 
+def check_bool(name: str, value: Any) -> bool:
+    """Return the value if it is True or False; otherwise raise InvalidParameter.
+
+    >>> check_bool("shuffle", "no")
+    Traceback (most recent call last):
+    belated.errors.InvalidParameter: shuffle is 'no'; give True or False.
+    """
+    if not is_bool(value):
+        raise InvalidParameter(f"{name} is {value!r}; give True or False.")
+    return bool(value)
+
+
+def check_range(
+    name: str, value: Any, *, error: type[BelatedError] = InvalidParameter, show: Callable[[Any], str] = repr
+) -> tuple[float, float]:
+    """Return (low, high) as floats if it is a pair of numbers, low < high; otherwise raise ``error``.
+
+    >>> check_range("reward_range", (0, 200))
+    (0.0, 200.0)
+    >>> check_range("reward_range", (200, 0))
+    Traceback (most recent call last):
+    belated.errors.InvalidParameter: reward_range is (200, 0); give (low, high) with low < high, such as (0, 200).
+    """
+    try:
+        low, high = (check_number(name, end, Domain()) for end in value)
+        if low < high:
+            return low, high
+    except (TypeError, ValueError, InvalidParameter):
+        pass
+    raise error(f"{name} is {show(value)}; give (low, high) with low < high, such as (0, 200).")
+
+
 def check_choice(
     name: str, value: Any, choices: Collection[str], *, error: type[BelatedError] = InvalidParameter
 ) -> str:
@@ -102,7 +134,7 @@ def check_choice(
 @dataclass(frozen=True)
 class Domain:
     """A range of numbers from ``low`` to ``high``, with open or closed ends; optionally only whole numbers, optionally
-    None."""
+    None; or a ``word`` instead of a number, which None then stands for."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -110,6 +142,7 @@ class Domain:
     open_high: bool = False
     whole: bool = False
     optional: bool = False
+    word: str = ""
 
     def describe(self) -> str:
         """The domain as text, such as ``a number in [0, 1]``."""
@@ -122,6 +155,7 @@ class Domain:
         else:
             left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
             text = f"{noun} in {left}{low}, {high}{right}"
+        text = f'{text}, or "{self.word}"' if self.word else text
         return f"{text}, or None" if self.optional else text
 
     def contains(self, value: float) -> bool:
@@ -130,13 +164,15 @@ class Domain:
         inside = inside and not (self.open_low and value == self.low) and not (self.open_high and value == self.high)
         return inside and (not self.whole or value == int(value))
 
-    def check(self, owner: str, name: str, value: Any) -> float | int | None:
-        """Return the value as a plain float or int; raise an error that names owner, parameter, value and domain if it
-        is outside."""
+    def check(self, owner: str, name: str, value: Any) -> float | int | str | None:
+        """Return the value as a plain float or int, or the word; raise an error that names owner, parameter, value and
+        domain if it is outside."""
         if isinstance(value, float) and not self.whole and self.low < value < self.high and -HUGE < value < HUGE:
             return float(value)  # the common case, quickly
         if value is None and self.optional:
             return None
+        if self.word and (value is None or (isinstance(value, str) and value == self.word)):
+            return self.word
         number = check_number(f"{owner}: {name}", value, self)
         return int(value) if self.whole else number
 
@@ -151,7 +187,7 @@ ShapeNumber = Annotated[float, Domain(1e-100)]
 Count = Annotated[int, Domain(1, whole=True)]
 NonNegative = Annotated[float, Domain(0)]
 Rounds = Annotated[int, Domain(0, 2**53, whole=True)]
-Confidence = Annotated[float | None, Domain(0, open_low=True, optional=True)]
+Confidence = Annotated[float | Literal["theory"] | None, Domain(0, open_low=True, word="theory")]
 Horizon = Annotated[int | None, Domain(1, MAX_HORIZON, whole=True, optional=True)]
 
 

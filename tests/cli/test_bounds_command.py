@@ -88,6 +88,15 @@ def test_theorems_that_do_not_apply_say_so(call: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("drawn", ["100", "{uniform = [50, 200]}"], ids=["a problem", "a family"])
+def test_no_theorem_is_about_delays_that_depend_on_the_round(call: Callable[..., Any], drawn: str) -> None:
+    shown = call("bounds", written(FILE.replace('"Fixed", rounds = 100', f'"Batch", size = {drawn}')))
+    assert shown.exit_code == 2
+    assert "bounds do not apply because the delay of arm 0 depends on the round (Batch(size=" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+@pytest.mark.usefixtures("wide")
 def test_a_family_shows_its_first_problem(call: Callable[..., Any]) -> None:
     drawn = FILE.replace(
         "{best = 0.6, gap = 0.2, arms = 3}", '[{law = "Bernoulli", mean = {uniform = [0, 1]}, repeat = 3}]'
@@ -102,3 +111,38 @@ def test_a_mistake_names_the_file(call: Callable[..., Any]) -> None:
     shown = call("bounds", written(FILE.replace("arms = 3", "arms = 0")))
     assert shown.exit_code == 2
     assert "asked.toml" in shown.stderr
+
+
+IN_EUROS = """\
+horizon = 5000
+
+[problem]
+rewards = [
+    {law = "Scaled", of = {law = "Bernoulli", mean = 0.6}, low = 0, high = 200},
+    {law = "Scaled", of = {law = "Bernoulli", mean = 0.4}, low = 0, high = 200},
+]
+delays = {law = "Fixed", rounds = 100}
+
+[[policies]]
+policy = "UCB"
+"""
+
+
+@pytest.mark.usefixtures("wide")
+def test_bounds_are_in_the_unit_of_the_rewards(call: Callable[..., Any]) -> None:
+    shown = call("bounds", written(IN_EUROS))
+    assert shown.exit_code == 0
+    plain = Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(100))
+    assert quantity(200 * theory.successive_elimination(plain, 5000).value) in shown.stdout
+    assert quantity(5000 * 0.2 * 200) in shown.stdout
+
+
+def test_clipped_rewards_have_no_bounds(call: Callable[..., Any]) -> None:
+    law = '{law = "FromScipy", distribution = "norm", loc = 100, scale = 20}'
+    text = IN_EUROS.replace('{law = "Scaled", of = {law = "Bernoulli", mean = 0.4}, low = 0, high = 200}', law)
+    shown = call("bounds", written(text))
+    assert shown.exit_code != 0
+    assert "reward_range" in shown.stderr, "an unbounded law needs a range"
+    shown = call("bounds", written(text.replace("delays =", "reward_range = [0, 200]\ndelays =")))
+    assert shown.exit_code != 0
+    assert "theorems assume bounded rewards" in " ".join(shown.stderr.split())

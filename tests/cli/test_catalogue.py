@@ -9,6 +9,7 @@ import pytest
 
 from belated.cli.catalogue import example_toml
 from belated.delays._base import DELAYS
+from belated.errors import BelatedWarning
 from belated.policies import POLICIES
 from belated.rewards._base import REWARDS
 from belated.specs.laws import read_delay, read_policy, read_reward
@@ -38,7 +39,7 @@ def test_policies_lists_everything(call: Callable[..., Any]) -> None:
             assert parameter.name in shown + everyone
     assert "alpha a number > 0" in squeezed(block(text, "PatientBandits"))
     assert "delta a number in (0, 1] default 0.05" in squeezed(block(text, "UCB"))
-    assert "confidence a number > 0 optional" in squeezed(block(text, "UCB"))
+    assert 'confidence a number > 0, or "theory" default 1' in squeezed(block(text, "UCB"))
 
 
 def test_laws_lists_everything(call: Callable[..., Any]) -> None:
@@ -73,6 +74,7 @@ def test_one_policy_by_name_or_label(call: Callable[..., Any], name: str) -> Non
     assert '[[policies]] policy = "OptimisticPessimisticElimination" confidence = 0.5' in text
     assert ">>>" not in text
     assert "``" not in text
+    assert "confidence: c, the confidence level: the radius after x samples of an arm is sqrt(2 c / x)." in text
 
 
 def test_a_name_of_both_kinds_shows_both(call: Callable[..., Any]) -> None:
@@ -106,3 +108,9 @@ def test_an_unknown_name(call: Callable[..., Any], command: str, name: str, mean
     assert result.stderr.startswith(f"error: {name!r} is not a ")
     assert ("Did you mean" in result.stderr) == bool(meant)
     assert meant in result.stderr
+
+
+def test_an_unknown_variable_is_a_warning(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BELATED_CACHEDIR", "/somewhere")
+    with pytest.warns(BelatedWarning, match="BELATED_CACHEDIR is ignored, being no setting"):
+        assert call("policies").exit_code == 0

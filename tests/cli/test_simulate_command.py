@@ -157,13 +157,6 @@ def test_failure_keeps_existing_output(call: Callable[..., Any], small: Path, mo
     assert not Path("fresh").exists()
 
 
-def test_a_section_sweep_is_mentioned(call: Callable[..., Any], swept: Path) -> None:
-    result = call("simulate", swept)
-    assert result.exit_code == 0
-    assert "note: " in result.stderr
-    assert "belated sweep" in result.stderr
-
-
 def test_interruption_before_any_run_writes_nothing(
     call: Callable[..., Any], small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,3 +162,36 @@ def test_an_interruption_keeps_the_finished_values(
         assert pandas.read_csv("made/sweep.csv")["value"].tolist() == [0, 20] * 2
     else:
         assert not Path("made").exists()
+
+
+def test_two_parameters_play_all_pairs(call: Callable[..., Any], swept: Path) -> None:
+    head = swept.read_text().partition("[sweep]")[0]
+    delays = '[[sweep]]\nkey = "problem.delays.rounds"\nvalues = [0, 20, 100]\nname = "delay"\n'
+    swept.write_text(head + delays + '[[sweep]]\nkey = "horizon"\nvalues = [40, 60]\n')
+    text = call("sweep", swept, "--runs", 4).stdout
+    assert ["delay", "horizon", "UCB", "SE"] in [line.split() for line in text.splitlines()]
+    frame = pandas.read_csv("made/sweep.csv")
+    assert frame[["delay", "horizon"]].to_numpy().tolist() == [[d, t] for d in (0, 20, 100) for t in (40, 60)] * 2
+    assert names("made/results")[1] == "1-rounds=0-horizon=60.npz"
+    result = Result.load("made/results/1-rounds=0-horizon=60.npz")
+    assert frame["mean"][1] == pytest.approx(result.final[0].mean())
+    drawn = Path("made/sweep.png").read_bytes()
+    assert call("plot", "made").exit_code == 0
+    assert Path("made/sweep.png").read_bytes() == drawn
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (["horizon", "horizon"], "both sections have the key 'horizon'"),
+        (["horizon", "problem.delays.rounds", "runs"], r"sweep has 3 sections [[sweep]]; give one or two"),
+    ],
+)
+def test_sections_that_are_no_two_parameters(
+    call: Callable[..., Any], swept: Path, keys: list[str], message: str
+) -> None:
+    head = swept.read_text().partition("[sweep]")[0]
+    swept.write_text(head + "".join(f'[[sweep]]\nkey = "{key}"\nvalues = [40, 60]\n' for key in keys))
+    outcome = call("sweep", swept)
+    assert outcome.exit_code == 2
+    assert message in " ".join(outcome.stderr.split())

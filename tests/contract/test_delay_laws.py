@@ -18,7 +18,7 @@ from belated.delays import DelayLaw, Fixed, Pareto
 from belated.errors import InvalidParameter
 from belated.rewards import Bernoulli
 from support.draws import COUNT, HORIZON, RARE, assert_frequencies, draw
-from support.laws import DELAY_CASES, DelayCase, name
+from support.laws import DELAY_CASES, ROUND_CASES, DelayCase, RoundCase, name
 
 SCAN = 40_000
 LEVELS = [0.0, 1e-300, 1e-12, 0.001, 0.1, 0.2, 0.25, 0.3, 0.5, 0.6, 0.7, 0.75, 0.9, 0.99, 0.9999, 1 - 1e-9, 1.0]
@@ -32,7 +32,7 @@ def brute_force(cdf: Any, q: float) -> float:
     return int(reached[0]) if len(reached) else math.inf
 
 
-def cells_of(case: DelayCase) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def cells_of(case: DelayCase | RoundCase) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """(upper ends, shares) of about a hundred cells up to the horizon, then what is later, then never."""
     g = np.arange(HORIZON + 1, dtype=np.float64)
     cdf = np.asarray(case.cdf(g))
@@ -50,6 +50,10 @@ def cells_of(case: DelayCase) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.f
 @delay_cases
 def test_delay_draws(case: DelayCase) -> None:
     _, delays = draw(Bernoulli(0.5), case.law)
+    assert_follow(delays, case)
+
+
+def assert_follow(delays: npt.NDArray[np.float64], case: DelayCase | RoundCase) -> None:
     assert np.all(delays >= 0)
     assert np.all(np.isinf(delays) | (delays == np.floor(delays)))
     ends, shares = cells_of(case)
@@ -157,6 +161,57 @@ def test_definition_on_any_law(law: DelayLaw, q: float) -> None:
 def test_monotone(law: DelayLaw, levels: list[float]) -> None:
     found = [law.quantile(q) for q in sorted(levels)]
     assert found == sorted(found)
+
+
+# ---- laws that depend on the round ----
+
+round_cases = pytest.mark.parametrize("case", ROUND_CASES, ids=name)
+
+
+def test_every_law_is_either_the_same_in_all_rounds_or_not() -> None:
+    for case in DELAY_CASES:
+        assert not case.law.depends_on_round
+        assert case.law.at(1) is case.law or case.law.at(1) == case.law
+    assert {type(case.law).__name__ for case in ROUND_CASES} >= {"Batch", "ByRound", "Mixture"}
+    assert all(case.law.depends_on_round for case in ROUND_CASES)
+
+
+@round_cases
+def test_draws_in_a_round(case: RoundCase) -> None:
+    _, delays = draw(Bernoulli(0.5), case.law, now=case.now)
+    assert_follow(delays, case)
+    _, expected = draw(Bernoulli(0.5), case.law.at(case.now))
+    assert np.array_equal(delays, expected), "the bits of the law of this round"
+
+
+@round_cases
+def test_the_law_of_a_round(case: RoundCase) -> None:
+    law = case.law.at(case.now)
+    assert not law.depends_on_round
+    g = np.arange(3000.0)
+    np.testing.assert_allclose(law.cdf(g), case.cdf(g), rtol=1e-11, atol=1e-14)
+    assert law.never == pytest.approx(case.never, abs=1e-15)
+    assert law.longest <= case.law.longest
+
+
+@round_cases
+def test_there_is_no_distribution_without_a_round(case: RoundCase) -> None:
+    problem = Problem([Bernoulli(0.5), Bernoulli(0.4)], [Fixed(1), case.law])
+    assert problem.round_dependent
+    for ask in (lambda: case.law.cdf(3), lambda: case.law.quantile(0.5), lambda: case.law.expected):
+        with pytest.raises(InvalidParameter, match=r"no single distribution.*Use law\.at\(round\)"):
+            ask()
+    for asked in (lambda: problem.delay_quantile(1, 0.5), lambda: problem.delay_cdf(1, 3)):
+        with pytest.raises(InvalidParameter, match=r"the delay of arm 1 depends on the round .*delay_law\(1\)\.at"):
+            asked()
+    assert problem.delay_quantile(0, 0.5) == 1
+
+
+@pytest.mark.parametrize("now", [0, -1, 1.5, None, True])
+def test_bad_rounds(now: Any) -> None:
+    for law in (Fixed(3), ROUND_CASES[0].law):
+        with pytest.raises(InvalidParameter, match="the round is"):
+            law.at(now)
 
 
 @pytest.mark.parametrize("q", [-0.1, 1.0001, math.nan, math.inf, "0.5", None, True])

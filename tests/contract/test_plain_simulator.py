@@ -30,7 +30,7 @@ from belated.rewards import Bernoulli, Beta, Categorical, Constant, Uniform
 from own_policies import Ordered
 from sampling import Prefetched
 from support.parity import COUNTS, assert_agree
-from support.plain_simulator import Played, play
+from support.plain_simulator import Played, play, shuffled
 from support.policies import SELECTED, every_variant, rule_of
 
 
@@ -39,7 +39,8 @@ def test_prefetched_draws_are_the_draws() -> None:
     draws = Environment(problem, horizon=40, seed=3, run=7)
     fetched = Prefetched(problem, horizon=40, seed=3, run=7)
     for arm in range(2):
-        assert [draws.pull(arm, rank) for rank in range(60)] == [fetched.pull(arm, rank) for rank in range(60)]
+        for rank in range(60):
+            assert draws.pull(arm, rank, 1 + rank) == fetched.pull(arm, rank, 1 + rank)
 
 
 # ---- found by hypothesis ----
@@ -123,6 +124,56 @@ def test_families(reward: Any, delay: Any, horizon: int, seed: int, data: st.Dat
         return Problem([reward, *(Bernoulli(float(mean)) for mean in means)], late)
 
     assert_agree(family, policies, horizon=horizon, seed=seed, runs=3, checkpoints=9)
+
+
+# ---- shuffled arms ----
+
+SHUFFLED = [UCB(confidence=1.0), SuccessiveElimination(confidence=0.02), ThompsonSampling()]
+MIXED = [Bernoulli(0.2), Bernoulli(0.8), Bernoulli(0.5), Bernoulli(0.75)]
+
+
+@pytest.mark.parametrize(
+    "delay", [Fixed(9), Geometric(8.0), [Fixed(3), Never(), PacketLoss(0.4), Geometric(30.0)]], ids=str
+)
+def test_shuffled_arms(delay: Any) -> None:
+    assert_agree(Problem(MIXED, delay), SHUFFLED, horizon=400, runs=12, seed=3, checkpoints=400, shuffle=True)
+
+
+def test_shuffled_arms_of_a_family() -> None:
+    def family(rng: np.random.Generator) -> Problem:
+        return Problem(
+            [Bernoulli(float(mean)) for mean in rng.uniform(0.2, 0.8, 5)], Geometric(float(rng.uniform(1.0, 9.0)))
+        )
+
+    assert_agree(family, SHUFFLED, horizon=300, runs=6, shuffle=True)
+
+
+@pytest.mark.slow
+@strategies.examples(60)
+@given(games())
+def test_every_policy_with_shuffled_arms(game: Game) -> None:
+    setting: Any = {"horizon": game.horizon, "seed": game.seed, "checkpoints": game.checkpoints}
+    assert_agree(game.problem, game.policies, **setting, runs=2, shuffle=True)
+
+
+def test_the_environment_of_a_shuffled_run() -> None:
+    problem = Problem(MIXED, Geometric(8.0))
+    for run in range(40):
+        plain = Environment(problem, horizon=50, seed=6, run=run)
+        relabelled = Environment(problem, horizon=50, seed=6, run=run, shuffle=True)
+        assert relabelled.order == shuffled(4, 6, run)
+        assert plain.order == [0, 1, 2, 3]
+        assert [relabelled.pull(arm, 5, 1) for arm in range(4)] == [plain.pull(arm, 5, 1) for arm in relabelled.order]
+
+
+def test_every_order_of_the_arms_is_as_likely() -> None:
+    """The 24 orders of four arms in 4,800 runs: a chi-squared statistic below its quantile of 1 - 1e-6."""
+    counts: dict[tuple[int, ...], int] = {}
+    for run in range(4800):
+        order = tuple(shuffled(4, 1, run))
+        counts[order] = counts.get(order, 0) + 1
+    assert len(counts) == 24
+    assert sum((count - 200.0) ** 2 / 200.0 for count in counts.values()) < 71.0
 
 
 # ---- by hand ----
@@ -263,6 +314,6 @@ def test_live_bandit(game: Game, told: bool) -> None:
 def test_live_bandit_on_many_arms() -> None:
     problem = Problem([Bernoulli(0.2 + 0.005 * arm) for arm in range(100)], Geometric(30))
     environment = Prefetched(problem, horizon=600, seed=9, run=0)
-    for policy in (*EVERY_POLICY, UCB(horizon=None), UCB(delta=0.5)):
+    for policy in (*EVERY_POLICY, UCB(confidence="theory"), UCB(confidence="theory", delta=0.5)):
         expected = play(problem, policy, rule_of(policy), environment, 600, [])
         assert np.array_equal(live_choices(problem, policy, expected, 9), expected.choices), policy

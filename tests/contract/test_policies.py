@@ -28,12 +28,14 @@ def test_every_policy_has_variants_of_its_own_class() -> None:
         assert all(type(variant) is cls for variant in variants_of(cls)), cls.__name__
 
 
-def test_no_confidence_means_the_logarithm_of_the_horizon() -> None:
+def test_confidence_in_theory_is_the_logarithm_of_the_horizon() -> None:
     problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Geometric(10))
     for cls in selected():
         if not issubclass(cls, ConfidencePolicy):
             continue
-        given = [cls(), cls(confidence=math.log(2000)), cls(horizon=50), cls(confidence=math.log(50))]
+        theory = cls(confidence="theory")
+        own = replace(theory, horizon=50)
+        given = [theory, cls(confidence=math.log(2000)), own, cls(confidence=math.log(50))]
         result = simulate(problem, given, horizon=2000, runs=10)
         assert np.array_equal(result.curves[0], result.curves[1]), f"{cls.__name__}: the call's horizon fills in"
         assert np.array_equal(result.curves[2], result.curves[3]), f"{cls.__name__}: the policy's own horizon stands"
@@ -46,7 +48,7 @@ def test_theorems_are_for_ln_t() -> None:
     arms = [Bernoulli(0.6), Bernoulli(0.4)]
     dependent = Problem(arms, ByReward({0: Fixed(0), 1: Fixed(20)}))
     for cls in selected():
-        plain = replace(example_of(cls), **({"confidence": None} if issubclass(cls, ConfidencePolicy) else {}))
+        plain = replace(example_of(cls), **({"confidence": "theory"} if issubclass(cls, ConfidencePolicy) else {}))
         bound = bound_of(plain, Problem(arms, Fixed(20)), 1000)
         if cls.regret_bound is Policy.regret_bound:
             assert bound is None, cls.__name__

@@ -12,7 +12,7 @@ import scipy.stats as ss
 from belated import Problem
 from belated.delays import ByReward, Fixed, Geometric, Never, PacketLoss, Pareto, Poisson
 from belated.engine.environment import Environment
-from belated.rewards import Bernoulli, Beta, Categorical, Constant, RewardLaw, Uniform
+from belated.rewards import Bernoulli, Beta, Categorical, Constant, RewardLaw, Scaled, Uniform
 from sampling import sample
 from support.draws import RARE, draw
 from support.laws import DelayCase
@@ -95,6 +95,18 @@ def test_more_rewards_than_are_searched_one_by_one() -> None:
     rewards, delays = draw(Categorical(values.tolist(), [1 / 11] * 11), law)
     assert len(set(rewards)) == 11
     assert np.array_equal(delays, np.round(rewards * 10))
+
+
+def test_rewards_that_are_rounded_have_the_law_of_their_value() -> None:
+    """0.2 + 0.7 * 0.1 is drawn as 0.26999999999999996 in a problem whose scale is [0, 1]."""
+    reward = Scaled(Categorical([0.0, 0.1, 1.0], [0.2, 0.5, 0.3]), 0.2, 0.9)
+    laws = {value: Fixed(index) for index, value in enumerate(reward.atoms or ())}
+    problem = Problem([Bernoulli(0.5), reward], [Fixed(0), ByReward(laws)])
+    assert problem.scale == (0.0, 1.0)
+    rewards, delays = sample(Environment(problem, horizon=10, seed=0, run=0), 1, 200)
+    nearest = np.abs(rewards[:, None] - np.array(list(laws))).argmin(axis=1)
+    assert set(nearest) == {0, 1, 2}
+    assert np.array_equal(delays, nearest)
 
 
 def test_one_law_for_arms_with_different_rewards() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.stats as ss
 
 from belated.delays import FromScipy
+from belated.rewards import FromScipy as RewardFromScipy
 from support.laws import DelayCase, integer_part
 
 CASES = [
@@ -19,3 +20,9 @@ CASES = [
     DelayCase(FromScipy(ss.poisson(3, loc=0.5)), ss.poisson(3).cdf),
     DelayCase(FromScipy(ss.lomax(0.6, scale=10)), integer_part(ss.lomax(0.6, scale=10))),
 ]
+
+
+def test_both_laws_are_written_alike() -> None:
+    frozen = ss.gamma(np.float64(2.5), scale=np.int64(3))
+    assert repr(FromScipy(frozen)) == repr(RewardFromScipy(frozen)) == "FromScipy(gamma(2.5, scale=3))"
+    assert repr(FromScipy(ss.expon(0.0, 12.3456789))) == "FromScipy(expon(0.0, 12.3456789))"

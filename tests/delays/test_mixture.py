@@ -54,3 +54,11 @@ def test_marginal_with_a_part_that_depends_on_the_reward() -> None:
     g = np.arange(12, dtype=np.float64)
     expected = 0.5 * (0.75 * (g >= 1) + 0.25 * (g >= 6)) + 0.5 * np.minimum((g + 1) / 10, 1)
     np.testing.assert_allclose(Problem([Bernoulli(0.25)], law).delay_cdf(0, g), expected, rtol=1e-12)
+
+
+def test_rounded_weights_of_lost_feedback_give_no_negative_probability() -> None:
+    """These weights add up to 1 + 2^-52."""
+    weights = ss.binom(20, 0.8425820495234896).pmf(np.arange(21)).tolist()
+    law = Mixture([(weight, Never()) for weight in weights])
+    assert law.never == 1.0
+    assert law.cdf([-1.0, 0.0, 1e6]).tolist() == [0.0, 0.0, 0.0]

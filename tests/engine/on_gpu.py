@@ -12,7 +12,9 @@ import scipy.stats as ss
 
 from belated import Problem, simulate
 from belated.delays import (
+    Batch,
     ByReward,
+    ByRound,
     Empirical,
     Fixed,
     FromScipy,
@@ -26,8 +28,10 @@ from belated.delays import (
     Uniform,
 )
 from belated.policies import UCB, OptimisticUCB, SuccessiveElimination, ThompsonSampling
-from belated.rewards import Bernoulli, Beta, Categorical, Constant
+from belated.rewards import Bernoulli, Beta, Categorical, Constant, Scaled
+from belated.rewards import FromScipy as RewardFromScipy
 from belated.rewards import Uniform as UniformReward
+from new_user import KLUCB, QPMD, DelayedExp3, EpsGreedy
 from support.policies import every_variant
 
 EVERY: list[Any] = every_variant()
@@ -49,8 +53,14 @@ DELAYS: dict[str, Any] = {
     "sample": Empirical([0, 1, 5, 5, 80, 900], never=0.1),
     "scipy": FromScipy(ss.expon(scale=70)),
     "by reward": ByReward({0.0: Fixed(300), 1.0: Pareto(1.0)}),
+    "batches": Batch(90, offset=25),
+    "batches, longer than the horizon": Batch(10_000),
+    "batches, some lost": Mixture([(0.9, Batch(50)), (0.1, Never())]),
+    "by round": ByRound({1: Fixed(3), 200: Pareto(0.4), 400: LogNormal(60.0, 1.5)}),
+    "drift": ByRound({1: Geometric(4.0), 301: Batch(40), 601: FromScipy(ss.expon(scale=70))}, drift=True),
+    "by round and reward": ByRound({1: ByReward({0.0: Fixed(9), 1.0: Batch(70)}), 250: Empirical([0, 80])}, drift=True),
 }
-FIELDS = ("final", "curves", "pulls", "observed", "lost", "in_flight", "eliminated_at")
+FIELDS = ("pull_sums", "final", "curves", "pulls", "observed", "lost", "in_flight", "eliminated_at")
 
 
 def assert_same(problem: Any, policies: Any, **options: Any) -> None:
@@ -67,12 +77,57 @@ def test_every_policy_under_every_delay(delay: Any) -> None:
     assert_same(problem, EVERY, horizon=600, runs=4096, seed=3, checkpoints=7)
 
 
+@pytest.mark.parametrize("delay", [Fixed(37), Geometric(40.0), PacketLoss(0.4)], ids=["fixed", "geometric", "lost"])
+def test_every_policy_with_shuffled_arms(delay: Any) -> None:
+    problem = Problem([Bernoulli(mean) for mean in (0.3, 0.7, 0.5, 0.45)], delay)
+    assert_same(problem, EVERY, horizon=600, runs=4096, seed=3, checkpoints=600, shuffle=True)
+
+
+@pytest.mark.parametrize(("arms", "checkpoints"), [(100, 1000), (700, 3000)], ids=["some tables", "one table"])
+def test_many_sums_of_pulls(arms: int, checkpoints: int) -> None:
+    problem = Problem([Bernoulli(0.2 + 0.6 * (7 * arm % 11) / 11) for arm in range(arms)], Geometric(20.0))
+    assert_same(problem, [UCB(confidence=1.0)], horizon=3000, runs=300, seed=6, checkpoints=checkpoints)
+
+
+@pytest.mark.parametrize("delay", [Fixed(20), Geometric(30.0)], ids=["fixed", "geometric"])
+def test_own_policies_with_plain_helpers_and_memory_by_the_horizon(delay: Any) -> None:
+    problem = Problem([Bernoulli(mean) for mean in (0.3, 0.7, 0.5)], delay)
+    assert_same(problem, [EpsGreedy(), KLUCB(), QPMD(), DelayedExp3()], horizon=300, runs=256, seed=8, checkpoints=5)
+
+
 REWARDS = [Constant(0.4), Beta(2.0, 3.0), UniformReward(0.1, 0.8), Categorical([0.0, 0.3, 1.0], [0.2, 0.5, 0.3])]
 
 
 @pytest.mark.parametrize("delay", [Fixed(20), Pareto(0.7)], ids=["fixed", "Pareto"])
 def test_rewards_of_all_kinds(delay: Any) -> None:
     assert_same(Problem(REWARDS, delay), EVERY, horizon=400, runs=512, seed=4, checkpoints=5)
+
+
+IN_EUROS = [
+    Scaled(Bernoulli(0.3), 0, 80),
+    Scaled(Beta(2.0, 3.0), -20, 60),
+    RewardFromScipy(ss.norm(30, 8)),
+    RewardFromScipy(ss.poisson(25)),
+    Scaled(Categorical([0.0, 0.3, 1.0], [0.2, 0.5, 0.3]), 0, 90),
+]
+
+
+@pytest.mark.parametrize(
+    "delay",
+    [Fixed(20), Pareto(0.7), ByReward(lambda euros: Geometric(1.0 + abs(euros)), cells=110)],
+    ids=["fixed", "Pareto", "by reward"],
+)
+def test_rewards_in_other_units(delay: Any) -> None:
+    assert_same(Problem(IN_EUROS, delay, reward_range=(-20, 90)), EVERY, horizon=400, runs=512, seed=4, checkpoints=5)
+
+
+def test_a_scaled_problem_has_the_pulls_of_its_twin() -> None:
+    means = (0.3, 0.7, 0.5)
+    plain = simulate(Problem([Bernoulli(mean) for mean in means], Fixed(30)), FAST, horizon=800, runs=64, device="cuda")
+    arms = [Scaled(Bernoulli(mean), 0, 200) for mean in means]
+    scaled = simulate(Problem(arms, Fixed(30)), FAST, horizon=800, runs=64, device="cuda")
+    assert np.array_equal(plain.pulls, scaled.pulls)
+    np.testing.assert_allclose(scaled.final, 200 * plain.final, rtol=1e-12)
 
 
 @pytest.mark.parametrize("arms", [1, 2, 20, 64, 65, 300])

@@ -21,8 +21,10 @@ from belated.delays import Fixed
 from belated.engine import compile_pool
 from belated.engine.compile_pool import Task, compile_missing
 from belated.engine.run import play_ring, play_wheel
+from belated.engine.runner import LOOPS
 from belated.kernel import jit
 from belated.kernel.cache import is_cached, is_on_disk
+from belated.kernel.code_key import code_key
 from belated.policies import (
     UCB,
     OptimisticUCB,
@@ -112,7 +114,7 @@ def test_missing_code_is_compiled_by_two_processes_and_found_by_the_next(tmp_pat
     cold = play(tmp_path / "cache")
     warm = play(tmp_path / "cache")
     (tmp_path / "file").write_text("no folder can be made here")
-    alone = play(tmp_path / "file")
+    alone = play(tmp_path / "file", PYTHONWARNINGS="ignore")  # it warns
     assert cold[0] == warm[0] == alone[0] == expected()
     assert [cold[1], warm[1], alone[1]] == ["1", "0", "0"]  # processes started
     assert [cold[2], warm[2], alone[2]] == ["True"] * 3  # and ended
@@ -313,3 +315,10 @@ def test_processes_can_be_turned_off(compiler: Compiler, monkeypatch: pytest.Mon
     monkeypatch.delenv("BELATED_COMPILERS")
     monkeypatch.setattr(sys, "executable", "/usr/bin/some-program")  # which embeds Python
     assert compiler.compile(POLICIES) == 0
+
+
+def test_the_code_of_every_loop_can_be_kept_on_disk() -> None:
+    """Nothing that a loop reaches is without a key, such as a lock."""
+    for loop in LOOPS:
+        for cls in (UCB, SuccessiveElimination):
+            assert code_key(loop, owner=cls) is not None, loop.__name__

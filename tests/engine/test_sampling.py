@@ -33,13 +33,15 @@ def test_draws_follow_the_marginal_law_on_any_problem(problem: Problem, seed: in
     count = 10_000
     band = np.sqrt(np.log(2e9) / (2 * count))
     g = np.unique(np.geomspace(1, HORIZON, 200).round()) - 1.0
-    x = np.linspace(-0.01, 1.01, 103)
+    low, high = problem.scale
+    beside = 0.0 if problem.scale == (0.0, 1.0) else 1e-9  # so that rounding does not move a reward over a point
+    x = low + (high - low) * (np.linspace(-0.01, 1.01, 103) + beside)
     draws = Environment(problem, horizon=HORIZON, seed=seed, run=0)
     for arm in range(problem.arms):
         rewards, delays = sample(draws, arm, count)
         for values, points, cdf in (
             (delays, g, problem.delay_cdf(arm, g)),
-            (rewards, x, problem.rewards[arm].cdf(x)),
+            (low + (high - low) * rewards, x, problem.rewards[arm].cdf(x)),
         ):
             assert np.abs(np.searchsorted(np.sort(values), points, side="right") / count - cdf).max() < band
         assert abs(np.isinf(delays).mean() - problem.delay_law(arm).never) < band

@@ -39,7 +39,7 @@ HORIZON = 1000
 
 @entry
 def _draw(buffer: Any, arms: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-    sources.draw_batch(buffer.batch, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, arm, rank)
+    sources.draw_batch(buffer.batch, np.uint32(arm), np.uint32(arms + arm), key_a, key_b, arm, rank, 1)
 
 
 @entry
@@ -66,7 +66,7 @@ def assert_same(problem: Problem, count: int, *, horizon: int = HORIZON, seed: i
                 _draw(buffer, problem.arms, *draws._key, arm, rank)
             here = slice(arm * size, (arm + 1) * size)
             delays = [delay if delay == NEVER else min(delay, after) for delay in buffer.delay[here].tolist()]
-            single = [draws.pull(arm, rank + place) for place in range(size)]
+            single = [draws.pull(arm, rank + place, 1) for place in range(size)]
             assert delays == [NEVER if delay is None else min(delay, after) for _, delay in single]
             assert buffer.reward[here].tolist() == [reward for reward, _ in single]
             never += sum(delay is None for _, delay in single)
@@ -122,7 +122,7 @@ def test_every_delay_law(case: Any) -> None:
 
 @pytest.mark.parametrize("case", REWARD_CASES, ids=name)
 def test_every_reward_law(case: Any) -> None:
-    assert_same(Problem([case.law], Fixed(2)), 1000)
+    assert_same(Problem([case.law], Fixed(2), reward_range=case.reward_range), 1000)
 
 
 def test_a_law_of_the_reward() -> None:
@@ -146,6 +146,6 @@ def test_few_draws_are_made_in_vain(arms: int, horizon: int, size: int) -> None:
 
 def test_draws_check_their_arguments() -> None:
     draws = Environment(Problem([Bernoulli(0.5)], Fixed(1)), horizon=10, seed=0, run=0)
-    for arm, rank in ((1, 0), (-1, 0), (0, -1), (0, 2**32)):
+    for arm, rank, now in ((1, 0, 1), (-1, 0, 1), (0, -1, 1), (0, 2**32, 1), (0, 0, 0), (0, 0, 2**31)):
         with pytest.raises(InvalidParameter, match="arm below 1"):
-            draws.pull(arm, rank)
+            draws.pull(arm, rank, now)

@@ -27,7 +27,7 @@ from support.parity import assert_agree
 
 EDGE = 63 - LONGEST
 """The longest delay for which a wheel of 64 buckets is large enough."""
-POLICY = [UCB(confidence=0.3), UCB(confidence=1.0), UCB()]
+POLICY = [UCB(confidence=0.3), UCB(confidence=1.0), UCB(confidence="theory")]
 
 
 def bernoulli(arms: int) -> list[Any]:

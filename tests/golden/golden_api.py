@@ -37,9 +37,15 @@ RENAMED: dict[str, dict[str, str | None]] = {
 reduction is in ``belated.live``, a policy names its own theorem, and figures are saved in the same process)."""
 
 
+DEFAULTS = {"confidence": ("None", "1.0"), "seed": ("0", "None")}
+"""Defaults that changed on purpose: was, is; ``seed`` of a live bandit alone."""
+
+
 def renamed(then: Any) -> Any:
-    """The record with the names as they are now."""
-    changed = dict(then)
+    """The record with the names, and the defaults, as they are now."""
+    changed = {
+        module: {name: _with_defaults(name, value) for name, value in names.items()} for module, names in then.items()
+    }
     for module, names in RENAMED.items():
         kept = {names.get(name, name): value for name, value in then[module].items()}
         changed[module] = {name: value for name, value in kept.items() if name is not None}
@@ -47,6 +53,14 @@ def renamed(then: Any) -> Any:
             if isinstance(bases, list):
                 changed[module][name] = [names.get(base, base) for base in bases]
     return changed
+
+
+def _with_defaults(name: str, parameters: Any) -> Any:
+    """The parameters of a policy, or of a bandit, with the defaults of now."""
+    if not isinstance(parameters, dict):
+        return parameters
+    changed = [key for key, (was, _) in DEFAULTS.items() if parameters.get(key) == was]
+    return parameters | {key: DEFAULTS[key][1] for key in changed if key != "seed" or name == "Bandit"}
 
 
 MARK = "-+- next -+-"
@@ -125,7 +139,7 @@ def commands() -> dict[str, list[str]]:
     texts = done.stdout.split(MARK)[1:]
     assert len(texts) == len(wanted), done.stderr
     return {
-        command: sorted(set(re.findall(r"^[│| ]*(--[a-z][a-z-]*)", text, re.MULTILINE)))
+        command: sorted(set(re.findall(r"^[│| ]*(?:-[a-z], )?(--[a-z][a-z-]*)", text, re.MULTILINE)))
         for command, text in zip(wanted, texts, strict=True)
     }
 

@@ -24,31 +24,33 @@ from belated.policies import (
 
 POLICIES: dict[str, Any] = {
     "the usual one": None,
-    "UCB()": UCB(),
+    "UCB()": UCB(confidence="theory"),
     "UCB(confidence=1)": UCB(confidence=1.0),
-    "UCB(horizon=1000)": UCB(horizon=1000),
-    "UCB(delta=0.5)": UCB(delta=0.5),
-    "OptimisticUCB()": OptimisticUCB(),
+    "UCB(horizon=1000)": UCB(confidence="theory", horizon=1000),
+    "UCB(delta=0.5)": UCB(confidence="theory", delta=0.5),
+    "OptimisticUCB()": OptimisticUCB(confidence="theory"),
     "OptimisticUCB(confidence=0.5)": OptimisticUCB(confidence=0.5),
     "PatientBandits(alpha=0.3)": PatientBandits(alpha=0.3),
     "PatientBandits(alpha=1, constant=0.5, horizon=1000)": PatientBandits(alpha=1.0, constant=0.5, horizon=1000),
     "SuccessiveElimination(confidence=0.05)": SuccessiveElimination(confidence=0.05),
-    "SuccessiveElimination()": SuccessiveElimination(),
+    "SuccessiveElimination()": SuccessiveElimination(confidence="theory"),
     "PhasedElimination(confidence=0.01)": PhasedElimination(confidence=0.01),
-    "PhasedElimination()": PhasedElimination(),
+    "PhasedElimination()": PhasedElimination(confidence="theory"),
     "OptimisticPessimisticElimination(confidence=0.05)": OptimisticPessimisticElimination(confidence=0.05),
-    "OptimisticPessimisticElimination(horizon=1000)": OptimisticPessimisticElimination(horizon=1000),
+    "OptimisticPessimisticElimination(horizon=1000)": OptimisticPessimisticElimination(
+        confidence="theory", horizon=1000
+    ),
     "PrefixElimination(confidence=0.05)": PrefixElimination(confidence=0.05),
-    "PrefixElimination()": PrefixElimination(),
-    "PrefixUCB()": PrefixUCB(),
+    "PrefixElimination()": PrefixElimination(confidence="theory"),
+    "PrefixUCB()": PrefixUCB(confidence="theory"),
     "PrefixUCB(confidence=0.5)": PrefixUCB(confidence=0.5),
     "PrefixUCB(confidence=0.5, spread=True)": PrefixUCB(confidence=0.5, spread=True),
-    "PendingUCB()": PendingUCB(),
+    "PendingUCB()": PendingUCB(confidence="theory"),
     "PendingUCB(confidence=0.5)": PendingUCB(confidence=0.5),
     "PendingUCB(confidence=0.5, patience=25)": PendingUCB(confidence=0.5, patience=25),
     "ThompsonSampling()": ThompsonSampling(),
     "ThompsonSampling(successes=0.5, failures=3)": ThompsonSampling(successes=0.5, failures=3.0),
-    "UniformChoice()": UniformChoice(),
+    "UniformChoice()": UniformChoice(confidence="theory"),
 }
 SEED = 2**40 + 7
 SAVED = 120
@@ -118,6 +120,17 @@ def written(bandit: Bandit) -> dict[str, Any]:
     """The saved form, but for the version that wrote it."""
     data = json.loads(json.dumps(bandit.to_dict(), allow_nan=False))
     return {key: value for key, value in data.items() if key != "version"}
+
+
+def completed(data: Any) -> Any:
+    """Plain data of 0.1.0 as it is written now: a policy with ``delta`` and without ``confidence`` meant "theory", and
+    says so."""
+    if isinstance(data, list):
+        return [completed(value) for value in data]
+    if not isinstance(data, dict):
+        return data
+    theory = {"confidence": "theory"} if "delta" in data and "alpha" not in data else {}
+    return theory | {key: completed(value) for key, value in data.items()}
 
 
 def lived(name: str, arms: int, decisions: int, graded: bool) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import math
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 from golden_serving import belated
 from record import FIELDS, digest
 
-from belated import Result
+from belated import Result, policies
 
 HERE = Path(__file__).parent
 TOML = HERE / "toml"
@@ -31,9 +33,27 @@ def numbers(result: Result) -> dict[str, Any]:
     return {"labels": result.labels, "rounds": result.rounds.tolist(), "runs": result.runs, "digests": digests}
 
 
+def with_theory(name: str, folder: Path) -> Path:
+    """A copy of a file as 0.1.0 meant it: where it leaves a policy's confidence out, that was "theory"; now it is 1."""
+    blocks = (TOML / f"{name}.toml").read_text(encoding="utf-8").split("[[policies]]\n")
+    for place, block in enumerate(blocks[1:], 1):
+        table = tomllib.loads(block)
+        takes = {field.name for field in dataclasses.fields(getattr(policies, table["policy"]))}
+        if "confidence" in takes - set(table):
+            blocks[place] = f'confidence = "theory"\n{block}'
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.toml"
+    path.write_text("[[policies]]\n".join(blocks), encoding="utf-8")
+    return path
+
+
+LABELS = {"UCB(confidence=1)": "UCB", "UCB(delta=0.2)": "UCB(confidence=theory, delta=0.2)"}
+"""Of two policies that would have the same label, parameters are shown if they are not the default: now the others."""
+
+
 def simulated(name: str, out: Path) -> dict[str, Any]:
     """``belated simulate`` of a file, into a folder."""
-    belated("simulate", str(TOML / f"{name}.toml"), "--out", str(out), "--quiet")
+    belated("simulate", str(with_theory(name, out.parent / "files")), "--out", str(out), "--quiet")
     return numbers(Result.load(out / "result.npz"))
 
 
@@ -50,18 +70,11 @@ def reproduced(out: Path) -> list[Any]:
 
 
 def judged(out: Path) -> list[Any]:
-    """Of each claim of a report: its sentence, what became of it, and the numbers behind it."""
+    """Of each claim of a report: its sentence, and what became of it."""
     report = json.loads((out / "report" / "claims.json").read_text(encoding="utf-8"))
     return [
-        [claim["sentence"], claim["status"], [_numbers_of(case) for case in claim["cases"]]]
-        for experiment in report["experiments"]
-        for claim in experiment["claims"]
+        [claim["sentence"], claim["status"]] for experiment in report["experiments"] for claim in experiment["claims"]
     ]
-
-
-def _numbers_of(case: dict[str, Any]) -> list[Any]:
-    findings = [[each["value"], each["interval"], each["allowed"]] for each in case["findings"]]
-    return [case["status"], case["runs"], findings]
 
 
 def arena(out: Path) -> dict[str, Any]:

@@ -286,7 +286,7 @@ def through_clients(server: Server) -> dict[str, Any]:
         statuses = [client.decision(decision.id).status for decision in made]
         known = [[arm.arm, arm.pulls, arm.observed, arm.mean, arm.lower, arm.upper] for arm in client.summary()]
         numbers = [client.decisions, client.pending, list(client.arms)]
-        bandit = client.move(notebook(UCB(horizon=500), 25), "from-a-notebook")
+        bandit = client.move(notebook(UCB(confidence="theory", horizon=500), 25), "from-a-notebook")
         bandit.observe(24, 1.0)
         later = [decision.arm for decision in bandit.choose(10, id="later")]
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from numba.core import caching
 
-from belated.kernel import cache, code_key
+from belated.errors import BelatedWarning
+from belated.kernel import cache, code_files, code_key
 from belated.kernel.jit import JIT, entry
 from belated.kernel.pipeline import KernelFunction
 
@@ -310,10 +312,9 @@ def test_code_of_which_a_class_is_gone_is_compiled_again(tmp_path: Path, monkeyp
     monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
     assert [hits(), hits()] == [0, 1]
     (index,) = tmp_path.glob("*/*.nbi")
-    version = pickle.dumps(pickle.loads(index.read_bytes()))
-    for rest in (b"cgone\nClass\n.", b"", b"\x00"):  # a class of a module that no longer exists; damaged
-        index.write_bytes(version + rest)
-        assert [hits(), hits()] == [0, 1]
+    gone = b"cgone\nClass\n."  # a class of a module that no longer exists
+    index.write_bytes(code_files._MARK + code_files._digest(gone) + gone)
+    assert [hits(), hits()] == [0, 1]
 
 
 @NEEDS_JIT
@@ -322,9 +323,127 @@ def test_code_that_cannot_be_kept_is_played_all_the_same(tmp_path: Path, monkeyp
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
-    monkeypatch.setattr(caching.IndexDataCacheFile, "save", no_space)
-    assert entry(sum_to)(5) == 10
+    monkeypatch.setattr(code_files, "_warned", set())
+    monkeypatch.setattr(code_files.CodeFiles, "save", no_space)
+    with pytest.warns(BelatedWarning, match="cannot be kept in .*No space left on device.*BELATED_CACHE_DIR") as warned:
+        sums = [entry(sum_to)(count) for count in (5, 6)]
+    assert sums == [10, 15]
+    assert len(warned) == 1
     assert not list(tmp_path.glob("*/*.nbi"))
+
+
+# ---- files that are damaged, or cannot be written ----
+
+
+DAMAGE = {
+    "empty": lambda data: b"",
+    "half": lambda data: data[: len(data) // 2],
+    "one byte": lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
+    "garbled": lambda data: bytes(byte ^ 0x5A for byte in data),
+    "another file": lambda data: b"\x80\x04N.",
+}
+
+
+@NEEDS_JIT
+def test_damaged_code_is_rebuilt_with_one_warning_and_no_other_entry_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+
+    def hits(count: Any) -> int:
+        compiled: Any = entry(sum_to)
+        assert compiled(count) == 10
+        return sum(compiled.stats.cache_hits.values())
+
+    whole, narrow = 5, np.int32(5)
+    assert [hits(whole), hits(narrow), hits(whole), hits(narrow)] == [0, 0, 1, 1]
+    files = sorted(path for path in tmp_path.glob("*/*") if path.is_file())
+    assert [path.suffix for path in files] == [".nbc", ".nbc", ".nbi"]
+    for path in files:
+        for name, damage in DAMAGE.items():
+            path.write_bytes(damage(path.read_bytes()))
+            monkeypatch.setattr(code_files, "_warned", set())
+            with pytest.warns(BelatedWarning, match=r"was damaged .* rebuilt.* BELATED_CACHE_DIR") as warned:
+                found = [hits(whole), hits(narrow), hits(whole), hits(narrow)]
+            assert len(warned) == 1, name
+            # a damaged index is restored from the data, and damaged data concern their own entry alone
+            assert sum(found[:2]) == (2 if path.suffix == ".nbi" else 1), (path.name, name)
+            assert found[2:] == [1, 1], (path.name, name)
+
+
+@NEEDS_JIT
+def test_all_files_damaged_at_once_are_rebuilt_with_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    entry(sum_to)(5)
+    for path in tmp_path.glob("*/*"):
+        path.write_bytes(b"")
+    monkeypatch.setattr(code_files, "_warned", set())
+    with pytest.warns(BelatedWarning) as warned:
+        assert [entry(sum_to)(5) for _ in range(2)] == [10, 10]
+    assert len(warned) == 1
+
+
+def test_two_processes_that_take_one_name_do_not_load_each_others_code(tmp_path: Path) -> None:
+    one, two = (code_files.CodeFiles(tmp_path, "f", pickle.dumps) for _ in range(2))
+    one.save("a", 1)
+    (tmp_path / "f.nbi").unlink()  # as the other one saw it
+    two.save("b", 2)
+    assert (two.load("b"), two.load("a")) == (2, None)
+    one.save("a", 1)
+    assert [files.load(key) for files in (one, two) for key in "ab"] == [1, 2, 1, 2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.1.nbc", "f.2.nbc", "f.nbi"]
+
+
+def test_a_folder_that_cannot_be_written_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = tmp_path / "store"
+    store.write_text("a file, so no folder can be made here")
+    monkeypatch.setattr(cache, "cache_root", lambda: store)
+    monkeypatch.setattr(code_files, "_warned", set())
+    with pytest.warns(BelatedWarning, match=f"cannot be kept in {store} .*set BELATED_CACHE_DIR") as warned:
+        folders = [cache.folder_for(function) for function in (first, play)]
+    assert folders == [None, None]
+    assert len(warned) == 1
+
+
+SIMULATE = """
+from belated import Problem, simulate
+from belated.delays import Fixed
+from belated.policies import UniformChoice
+from belated.rewards import Bernoulli
+
+problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(10))
+print(simulate(problem, UniformChoice(), horizon=200, runs=3).final.tolist())
+"""
+
+
+@NEEDS_JIT
+@pytest.mark.slow
+def test_a_simulation_survives_a_damaged_cache(tmp_path: Path) -> None:
+    """All files of a real cache; then a cache that cannot be written."""
+
+    def simulated(store: Path) -> tuple[str, list[str]]:
+        environment = {**os.environ, "BELATED_CACHE_DIR": str(store), "PYTHONPATH": str(PACKAGE.parent)}
+        command = [sys.executable, "-c", SIMULATE]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout, [line for line in done.stderr.splitlines() if "BelatedWarning" in line]
+
+    store = tmp_path / "store"
+    expected, warned = simulated(store)
+    assert warned == []
+    files = sorted(path for path in store.glob("*/*") if path.is_file())
+    assert len(files) >= 2
+    for damage in (DAMAGE["empty"], DAMAGE["one byte"]):
+        for path in files:
+            path.write_bytes(damage(path.read_bytes()))
+        found, warned = simulated(store)
+        assert found == expected
+        assert len(warned) == 1
+    assert simulated(store) == (expected, [])
+    found, warned = simulated(Path("/dev/null/store"))
+    assert found == expected
+    assert len(warned) == 1
 
 
 def test_old_folders_of_compiled_code_are_forgotten_and_others_are_not(tmp_path: Path) -> None:
@@ -334,6 +453,7 @@ def test_old_folders_of_compiled_code_are_forgotten_and_others_are_not(tmp_path:
         folder.mkdir()
         (folder / "play.1.nbc").touch()
     (backup / "thesis.txt").touch()
+    (old / "play.1.nbc.tmp.0123456789abcdef").touch()  # of a process that was killed
     for folder in (old, old_entry, backup, notes):
         os.utime(folder, (0, 0))
     cache._forget_old(tmp_path)
@@ -354,12 +474,13 @@ def test_every_kernel_function_is_reached_from_an_entry() -> None:
     reached: set[int] = set()
     live = [getattr(entry_points, name) for name in ("decide", "add_feedback", "correct", "replay", "bounds")]
     roots = [*LOOPS, *live, entry_points.begin, environment._pull, _batch_function(ALL_KINDS)]
-    roots += [value for value in vars(sources.DrawNow).values() if isinstance(value, staticmethod)]
+    for source in (sources.DrawNow, sources.DrawInRound):
+        roots += [value for value in vars(source).values() if isinstance(value, staticmethod)]
     for policy in POLICIES.values():
         walk = code_key._Walk(policy, strict=True)
         assert list(walk.lines((str(number), root) for number, root in enumerate(roots)))
         assert walk.unknown == []
-        reached |= {id(code_key._python_of(function)) for function in walk._functions}
+        reached |= {id(code_key.python_of(function)) for function in walk._functions}
     public = set(vars(belated.policies)) | set(dir(belated.policies))
     modules = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "belated"}
     missing = [

@@ -166,7 +166,7 @@ def test_garbage_is_not_collected_while_compiling(monkeypatch: pytest.MonkeyPatc
 @NEEDS_JIT
 def test_a_function_is_called_by_its_address() -> None:
     @entry(by_address=True)
-    def add_up(table: Any, first: Any, b: Any, c: Any, d: Any, e: Any, last: Any) -> None:
+    def add_up(table: Any, first: Any, b: Any, c: Any, d: Any, e: Any, f: Any, last: Any) -> None:
         numbers, out = intrinsics.array_at(table, 0, np.float64), intrinsics.array_at(table, 1, np.int64)
         out[0] = first + last + numbers.shape[0]
         for number in numbers:
@@ -174,7 +174,7 @@ def test_a_function_is_called_by_its_address() -> None:
 
     @entry
     def call(table: Any) -> None:
-        intrinsics.call_at(table, 1, 0, 0, 0, 0, 6)
+        intrinsics.call_at(table, 1, 0, 0, 0, 0, 0, 6)
 
     numbers, out = np.array([10.0, 20.0, 30.0]), np.zeros(2, np.int64)
     call(intrinsics.table_of(add_up(), numbers, out))

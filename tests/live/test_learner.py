@@ -14,11 +14,22 @@ import pytest
 
 from belated.errors import StateError
 from belated.live.learner import Learner
-from belated.policies import UCB, IndexPolicy, PendingUCB, Policy, PrefixPolicy, ThompsonSampling, pending_ucb, view
+from belated.policies import (
+    UCB,
+    IndexPolicy,
+    PendingUCB,
+    Policy,
+    PrefixPolicy,
+    SuccessiveElimination,
+    ThompsonSampling,
+    pending_ucb,
+    view,
+)
+from belated.policies import policy as register
 from belated.policies._base.entry_points import entry_for
 from belated.policies._base.interface import index as index_of
 from belated.policies.pending_ucb import AGES, LONGEST_DELAY
-from belated.theory.upper import CELLS
+from belated.theory.prefix import CELLS
 from support.policies import every_variant
 
 EVERY = every_variant()
@@ -221,6 +232,30 @@ def test_added_arm_equals_an_original_one(policy: Policy, arms: int) -> None:
     assert life.learner.to_bytes() == other.to_bytes()
     if isinstance(policy, IndexPolicy):
         assert life.learner.state.pulls[arms] > 0  # it is tried before all others
+
+
+@register
+class KnowsAllArms(IndexPolicy):
+    """Keeps a number for each pair of arms."""
+
+    label = "knows all arms"
+
+    def memory(self, arms: int, horizon: int | None) -> int:
+        return arms
+
+    @staticmethod
+    def index(policy: Any, arm: Any) -> Any:
+        return -arm.pulls
+
+
+@pytest.mark.parametrize("policy", [KnowsAllArms(), SuccessiveElimination()], ids=repr)
+def test_an_arm_that_cannot_be_added_changes_nothing(policy: Policy) -> None:
+    learner = Learner(2, policy, 0)
+    before = learner.to_bytes()
+    assert not learner.supports_new_arms
+    with pytest.raises(StateError, match="no arm can be added to its 2; start again with all arms"):
+        learner.add_arm()
+    assert learner.to_bytes() == before
 
 
 @pytest.mark.parametrize("policy", EVERY, ids=repr)

@@ -36,7 +36,7 @@ def most(delta: float) -> int:
 @pytest.mark.parametrize("mean", [0.5, 0.1])
 def test_ucb_and_se(delta: float, delay: Any, mean: float) -> None:
     """S/n with the radius of n, with and without delays that do not depend on the reward."""
-    assert runs_with_a_wrong_interval(WatchUCB(delta=delta, mean=mean), delay, mean) <= most(delta)
+    assert runs_with_a_wrong_interval(WatchUCB(confidence="theory", delta=delta, mean=mean), delay, mean) <= most(delta)
 
 
 DEPENDENT = [
@@ -52,15 +52,15 @@ DEPENDENT = [
 @pytest.mark.parametrize("delay", DEPENDENT, ids=["none", "ones lost", "zeros lost", "ones late", "mixed"])
 def test_opse(delta: float, delay: Any) -> None:
     """The bounds that divide by m, whatever the delay tells of the reward."""
-    assert runs_with_a_wrong_interval(WatchOPSE(delta=delta), delay, 0.5) <= most(delta)
+    assert runs_with_a_wrong_interval(WatchOPSE(confidence="theory", delta=delta), delay, 0.5) <= most(delta)
 
 
 def test_many_arms() -> None:
-    assert runs_with_a_wrong_interval(WatchUCB(delta=0.1), Fixed(0), 0.5, arms=20) <= most(0.1)
+    assert runs_with_a_wrong_interval(WatchUCB(confidence="theory", delta=0.1), Fixed(0), 0.5, arms=20) <= most(0.1)
 
 
 def test_a_radius_that_does_not_grow_is_wrong_in_the_end() -> None:
     """The watch can see: a fixed level of 1 misses the mean in most of the runs, and so does UCB if ones are lost."""
     assert runs_with_a_wrong_interval(WatchUCB(confidence=1.0), Fixed(0), 0.5) > most(0.05)
     assert runs_with_a_wrong_interval(WatchOPSE(confidence=1.0), Fixed(0), 0.5) > most(0.05)
-    assert runs_with_a_wrong_interval(WatchUCB(delta=0.02), DEPENDENT[1], 0.5) == RUNS
+    assert runs_with_a_wrong_interval(WatchUCB(confidence="theory", delta=0.02), DEPENDENT[1], 0.5) == RUNS

@@ -37,4 +37,6 @@ def test_without_delays_it_is_successive_elimination() -> None:
 
 def test_its_bound_is_theorem_5() -> None:
     problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], ByReward({0: Fixed(0), 1: Fixed(9)}))
-    assert bound_of(OptimisticPessimisticElimination(), problem, 1000) == optimistic_pessimistic(problem, 1000)
+    assert bound_of(OptimisticPessimisticElimination(confidence="theory"), problem, 1000) == optimistic_pessimistic(
+        problem, 1000
+    )

@@ -30,4 +30,4 @@ def test_without_delays_it_is_ucb() -> None:
 
 def test_its_bound() -> None:
     problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], ByReward({0: Fixed(0), 1: Fixed(9)}))
-    assert bound_of(OptimisticUCB(), problem, 1000) == optimistic_ucb(problem, 1000)
+    assert bound_of(OptimisticUCB(confidence="theory"), problem, 1000) == optimistic_ucb(problem, 1000)

@@ -11,8 +11,9 @@ import pytest
 
 from belated import Bandit, Problem, simulate
 from belated.delays import Empirical, Fixed, Geometric, Pareto
-from belated.errors import InvalidParameter
+from belated.errors import InvalidParameter, PolicyError
 from belated.kernel.jit import JIT
+from belated.live.learner import Learner
 from belated.policies import UCB, ConfidencePolicy, IndexPolicy, Policy, State, observed_mean, policy, radius
 from belated.rewards import Bernoulli, Beta, Uniform
 from own_policies import Impatient, PullsUCB
@@ -59,7 +60,8 @@ class CarefulUCB(ConfidencePolicy, IndexPolicy):
 def test_a_radius_outside_of_the_table_is_computed() -> None:
     problem = Problem([Bernoulli(0.3 + 0.05 * arm) for arm in range(8)], Fixed(3))
     policies = [CarelessUCB(confidence=1.0), CarefulUCB(confidence=1.0)]
-    first, again = (simulate(problem, policies, horizon=400, runs=20, seed=0).final for _ in range(2))
+    setting: dict[str, Any] = {"horizon": 400, "runs": 20, "check": False}
+    first, again = (simulate(problem, policies, **setting).final for _ in range(2))
     assert np.array_equal(first, again)
     assert np.array_equal(first[0], first[1])
 
@@ -88,7 +90,7 @@ def impatient(problem: Problem, horizon: int, seed: int, run: int) -> Iterator[t
                 scores.append(ages + ranks - 0.1 * (known[-1][1] if known else 0.0) + memory)
             arm = scores.index(min(scores))
         rank = len(rounds[arm])
-        reward, delay = environment.pull(arm, rank)
+        reward, delay = environment.pull(arm, rank, now)
         rounds[arm].append(now)
         if delay is not None:
             due.setdefault(now + delay, []).append((arm, delay, rank, reward))
@@ -127,16 +129,15 @@ def test_a_policy_with_memory_is_saved_and_restored() -> None:
 
 
 def test_a_function_of_the_kernel_with_other_arguments_is_refused() -> None:
-    @policy
-    class Wrong(PullsUCB):  # type: ignore[misc]
-        label = "wrong"
+    with pytest.raises(PolicyError, match=r"index takes \(policy, arm, extra\)"):
 
-        @staticmethod
-        def index(policy: Any, arm: Any, extra: Any) -> Any:
-            return 0.0
+        @policy
+        class Wrong(PullsUCB):  # type: ignore[misc]
+            label = "wrong"
 
-    with pytest.raises(Exception, match=r"index takes \(policy, arm, extra\)"):
-        simulate(AGED, Wrong(), horizon=5, runs=1)
+            @staticmethod
+            def index(policy: Any, arm: Any, extra: Any) -> Any:
+                return 0.0
 
 
 def test_a_function_with_a_name_that_no_policy_has_is_refused() -> None:
@@ -217,12 +218,17 @@ WILD: list[Any] = [
 
 @pytest.mark.parametrize("wild", WILD, ids=repr)
 def test_a_choice_that_is_no_arm_is_an_error(wild: Any) -> None:
-    with pytest.raises(InvalidParameter, match="gave an arm that does not exist; with 2 arms"):
+    with pytest.raises(PolicyError, match="With 2 arms, return a whole number from 0 to 1"):
         simulate(PROBLEM, wild, horizon=50, runs=1)
-    bandit = Bandit(["a", "b"], wild)
-    bandit.choose(2)
+    with pytest.raises(PolicyError, match="With 2 arms, return a whole number from 0 to 1"):
+        Bandit(["a", "b"], wild)
     with pytest.raises(InvalidParameter, match="gave an arm that does not exist; with 2 arms"):
-        bandit.choose()
+        simulate(PROBLEM, wild, horizon=50, runs=1, check=False)
+    learner = Learner(2, wild, 0, check=False)
+    learner.decide()
+    learner.decide()
+    with pytest.raises(InvalidParameter, match="gave an arm that does not exist; with 2 arms"):
+        learner.decide()
 
 
 def test_a_whole_number_that_is_a_float_is_an_arm() -> None:
@@ -246,5 +252,7 @@ class Lonely(ConfidencePolicy):
 
 
 def test_a_last_arm_that_does_not_exist_is_an_error() -> None:
-    with pytest.raises(InvalidParameter, match="committed_arm gave an arm that does not exist"):
+    with pytest.raises(PolicyError, match="committed_arm returned 500000000"):
         simulate(PROBLEM, Lonely(), horizon=50, runs=1)
+    with pytest.raises(InvalidParameter, match="committed_arm gave an arm that does not exist"):
+        simulate(PROBLEM, Lonely(), horizon=50, runs=1, check=False)

@@ -125,13 +125,13 @@ def test_without_delays_each_index_is_the_coins_bound(c: float) -> None:
     draws = Prefetched(problem, horizon=horizon, seed=3, run=0)
     seen: list[list[float]] = [[] for _ in range(problem.arms)]
     chosen = []
-    for _ in range(horizon):
+    for now in range(1, horizon + 1):
         found = [
             searched((math.fsum(values) + 0.5) / (len(values) + 1), 4.0 * c / len(values)) if values else math.inf
             for values in seen
         ]
         arm = found.index(max(found))
-        seen[arm].append(draws.pull(arm, len(seen[arm]))[0])
+        seen[arm].append(draws.pull(arm, len(seen[arm]), now)[0])
         chosen.append(arm)
     result = simulate(problem, PendingUCB(confidence=c), horizon=horizon, runs=1, seed=3, checkpoints=horizon)
     assert choices_of(problem, result.curves[0, 0]) == chosen

@@ -53,5 +53,8 @@ def test_phases_follow_each_other() -> None:
 def test_its_bound_is_theorem_3() -> None:
     arms = [Bernoulli(0.6), Bernoulli(0.4)]
     problem = Problem(arms, Fixed(20))
-    assert bound_of(PhasedElimination(), problem, 1000) == phased_elimination(problem, 1000)
-    assert bound_of(PhasedElimination(), Problem(arms, ByReward({0: Fixed(0), 1: Fixed(9)})), 1000) is None
+    assert bound_of(PhasedElimination(confidence="theory"), problem, 1000) == phased_elimination(problem, 1000)
+    assert (
+        bound_of(PhasedElimination(confidence="theory"), Problem(arms, ByReward({0: Fixed(0), 1: Fixed(9)})), 1000)
+        is None
+    )

@@ -15,6 +15,7 @@ from belated.engine.environment import Environment, _pull
 from belated.kernel.jit import entry, ignore_overflow, inline
 from belated.kernel.rng import family_generator
 from belated.policies import UCB, Policy, PrefixElimination, PrefixUCB, State, interface, radius, view
+from belated.policies._base.encode import memory_size
 from belated.policies._base.entry_points import with_table
 from belated.policies._base.state import allocate, reset
 from belated.studies.arena.scenarios import Scenario, scenarios
@@ -59,7 +60,7 @@ def _watch(policy: Any, state: State, laws: Any, key_a: Any, key_b: Any, late: A
         rank = np.int64(state.pulls[arm])
         interface.record_pull(policy, state, arm, rank, now)
         _look(policy, state, arm, now, seen)
-        reward, delay = _pull(laws, arm, np.uint32(state.arms + arm), key_a, key_b, np.int64(arm), rank)
+        reward, delay = _pull(laws, arm, np.uint32(state.arms + arm), key_a, key_b, np.int64(arm), rank, now)
         rewards[now], late[2, now], late[3, now] = reward, np.int64(arm), rank
         due = now + np.int64(delay) + 1
         if due <= horizon:
@@ -70,7 +71,7 @@ def watched(policy: Policy, problem: Problem, horizon: int, run: int) -> npt.NDA
     """Of each arm the largest lower and the smallest upper bound of a run, and the furthest it was outside OPSE's."""
     draws = Environment(problem, horizon=horizon, seed=21, run=run)
     parameters = with_table(policy.for_horizon(horizon), problem.arms, horizon + 1)
-    state = allocate(problem.arms, policy.shape())[0]
+    state = allocate(problem.arms, policy.shape(), memory_size(policy, problem.arms, None))[0]
     seen = np.tile([-np.inf, np.inf, -np.inf], (problem.arms, 1))
     late, rewards = np.zeros((4, horizon + 1), np.int64), np.zeros(horizon + 1)
     with ignore_overflow():
@@ -89,7 +90,11 @@ def drawn(row: Scenario, run: int) -> Problem:
     return row.problem if isinstance(row.problem, Problem) else row.problem(family_generator(21, run))
 
 
-both = pytest.mark.parametrize("policy", [PrefixUCB(), PrefixElimination()], ids=["PrefixUCB", "PrefixElimination"])
+both = pytest.mark.parametrize(
+    "policy",
+    [PrefixUCB(confidence="theory"), PrefixElimination(confidence="theory")],
+    ids=["PrefixUCB", "PrefixElimination"],
+)
 
 
 @both
@@ -123,6 +128,6 @@ def test_an_interval_of_what_arrived_would_be_noticed() -> None:
     row = next(row for row in ROWS if row.name == "bias-5000")
     for run in range(3):
         problem = drawn(row, run)
-        seen = watched(UCB(), problem, row.horizon, run)
+        seen = watched(UCB(confidence="theory"), problem, row.horizon, run)
         assert misses(seen, problem)
         assert seen[:, OUTSIDE].max() > 0.01

@@ -29,9 +29,9 @@ CLOSE = 1e-9
 POLICIES = [
     PrefixUCB(confidence=0.01),
     PrefixUCB(confidence=0.3, spread=True),
-    PrefixUCB(delta=0.2),
+    PrefixUCB(confidence="theory", delta=0.2),
     PrefixElimination(confidence=0.05),
-    PrefixElimination(horizon=50),
+    PrefixElimination(confidence="theory", horizon=50),
 ]
 every_policy = pytest.mark.parametrize("policy", POLICIES, ids=repr)
 
@@ -45,7 +45,7 @@ def grid() -> list[int]:
 
 def level(policy: Any, arms: int, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """c after x pulls, as the documentation has it."""
-    if policy.confidence is not None:
+    if policy.confidence != "theory":
         return np.full(x.shape, policy.confidence)
     if policy.horizon is not None:
         return np.full(x.shape, math.log(policy.horizon))

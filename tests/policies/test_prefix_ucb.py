@@ -35,9 +35,13 @@ rule = by_index(index)
 
 def test_its_bound() -> None:
     problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], ByReward({0: Fixed(0), 1: Fixed(500)}))
-    assert bound_of(PrefixUCB(), problem, 10_000) == prefix_ucb(problem, 10_000)
-    assert bound_of(PrefixUCB(horizon=10_000), problem, 10_000) == prefix_ucb(problem, 10_000)
-    for other in (PrefixUCB(spread=True), PrefixUCB(confidence=1.0), PrefixUCB(horizon=10_001)):
+    assert bound_of(PrefixUCB(confidence="theory"), problem, 10_000) == prefix_ucb(problem, 10_000)
+    assert bound_of(PrefixUCB(confidence="theory", horizon=10_000), problem, 10_000) == prefix_ucb(problem, 10_000)
+    for other in (
+        PrefixUCB(confidence="theory", spread=True),
+        PrefixUCB(confidence=1.0),
+        PrefixUCB(confidence="theory", horizon=10_001),
+    ):
         assert bound_of(other, problem, 10_000) is None
 
 

@@ -60,5 +60,8 @@ def test_without_delays_it_is_even_dars(confidence: float) -> None:
 def test_its_bound_is_theorem_2() -> None:
     arms = [Bernoulli(0.6), Bernoulli(0.4)]
     problem = Problem(arms, Fixed(20))
-    assert bound_of(SuccessiveElimination(), problem, 1000) == successive_elimination(problem, 1000)
-    assert bound_of(SuccessiveElimination(), Problem(arms, ByReward({0: Fixed(0), 1: Fixed(9)})), 1000) is None
+    assert bound_of(SuccessiveElimination(confidence="theory"), problem, 1000) == successive_elimination(problem, 1000)
+    assert (
+        bound_of(SuccessiveElimination(confidence="theory"), Problem(arms, ByReward({0: Fixed(0), 1: Fixed(9)})), 1000)
+        is None
+    )

@@ -14,7 +14,7 @@ from belated.theory import bound_of, joulani
 from support.plain_simulator import History, by_index
 from support.problems import CONTINUOUS, choices_of, rewards_of
 
-VARIANTS = [UCB(confidence=0.2), UCB()]
+VARIANTS = [UCB(confidence=0.2), UCB(confidence="theory")]
 
 
 def upper(history: History, arm: int) -> float:
@@ -50,5 +50,5 @@ def test_without_delays_it_is_the_textbooks(problem: Problem, confidence: float 
 def test_its_bound_is_joulanis_order() -> None:
     arms = [Bernoulli(0.6), Bernoulli(0.4)]
     problem = Problem(arms, Fixed(20))
-    assert bound_of(UCB(), problem, 1000) == joulani(problem, 1000)
-    assert bound_of(UCB(), Problem(arms, ByReward({0: Fixed(0), 1: Fixed(9)})), 1000) is None
+    assert bound_of(UCB(confidence="theory"), problem, 1000) == joulani(problem, 1000)
+    assert bound_of(UCB(confidence="theory"), Problem(arms, ByReward({0: Fixed(0), 1: Fixed(9)})), 1000) is None

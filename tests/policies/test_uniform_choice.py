@@ -12,7 +12,7 @@ from belated.policies import UniformChoice
 from belated.rewards import Bernoulli
 from support.plain_simulator import History
 
-VARIANTS = [UniformChoice()]
+VARIANTS = [UniformChoice(confidence="theory")]
 
 
 def rule(history: History) -> Iterator[int]:

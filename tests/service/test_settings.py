@@ -9,7 +9,7 @@ import pytest
 from refusals import for_each
 from serving import serving
 
-from belated.errors import ConfigurationError
+from belated.errors import BelatedWarning, ConfigurationError
 from belated.service.settings import Settings, is_loopback, settings
 
 FLAGS: dict[str, Any] = {"db": "flag.db", "host": "127.0.0.3", "port": 3, "log": "error"}
@@ -86,14 +86,53 @@ def test_a_wrong_environment_is_an_error() -> None:
             ({"BELATED_LOG": "LOUD"}, "log is 'LOUD'"),
             ({"BELATED_DB": ""}, "db is empty"),
             ({"BELATED_CONFIG": "/nowhere.toml"}, "/nowhere.toml cannot be read"),
-            ({"BELATED_PROT": "1"}, "BELATED_PROT is not a setting"),
+            ({"BELATED_PORT": "tcp:10.0.0.1"}, "BELATED_PORT is 'tcp:10.0.0.1'"),
         ],
         check,
     )
 
 
 def test_other_parts_have_variables_of_their_own() -> None:
-    assert settings({}, {"BELATED_CACHE_DIR": "/somewhere"}) == Settings()
+    assert settings({}, {"BELATED_CACHE_DIR": "/somewhere", "BELATED_DEBUG": "1"}) == Settings()
+
+
+KUBERNETES = {
+    "BELATED_SERVICE_HOST": "10.0.0.1",
+    "BELATED_SERVICE_PORT": "80",
+    "BELATED_SERVICE_PORT_HTTP": "80",
+    "BELATED_PORT": "tcp://10.0.0.1:80",
+    "BELATED_PORT_80_TCP": "tcp://10.0.0.1:80",
+    "BELATED_PORT_80_TCP_PROTO": "tcp",
+    "BELATED_PORT_80_TCP_PORT": "80",
+    "BELATED_PORT_80_TCP_ADDR": "10.0.0.1",
+    "BELATED_DB_SERVICE_HOST": "10.0.0.2",
+    "BELATED_DB_PORT": "tcp://10.0.0.2:5432",
+}
+"""What Kubernetes sets in every container where there are Services named belated and belated-db."""
+
+
+def test_unknown_variables_are_one_warning() -> None:
+    with pytest.warns(BelatedWarning) as warned:
+        found = settings({}, {"BELATED_PROT": "1", "BELATED_HOME": "/opt", "BELATED_PORT": "9000"})
+    assert found == Settings(port=9000)
+    (warning,) = warned
+    assert "BELATED_HOME, BELATED_PROT are ignored" in str(warning.message)
+    assert "settings are BELATED_CACHE_DIR" in str(warning.message)
+
+
+def test_variables_of_kubernetes_are_one_warning(config: str) -> None:
+    for flags, port in (({}, 8000), ({"port": "3"}, 3), ({"config": config}, FILE["port"])):
+        with pytest.warns(BelatedWarning, match="Kubernetes sets them") as warned:
+            assert settings(flags, KUBERNETES).port == port
+        assert len(warned) == 1
+        assert all(name in str(warned[0].message) for name in KUBERNETES)
+
+
+def test_a_server_starts_beside_a_service_of_its_name(tmp_path: Path) -> None:
+    environment = {**KUBERNETES, "BELATED_UNRELATED": "1"}
+    with serving(str(tmp_path / "a.db"), environment=environment) as server, server.client() as http:
+        assert http.get("/livez").status_code == 200
+    assert len([line for line in server.lines if line.startswith("warning: ")]) == 2
 
 
 def test_loopback() -> None:

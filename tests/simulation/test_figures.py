@@ -15,7 +15,7 @@ from belated.policies import SuccessiveElimination, UniformChoice
 from belated.rewards import Bernoulli
 
 PROBLEM = Problem([Bernoulli(0.7), Bernoulli(0.3)], Fixed(20))
-POLICIES = [SuccessiveElimination(), UniformChoice()]
+POLICIES = [SuccessiveElimination(confidence="theory"), UniformChoice()]
 
 
 def drawn(result: Result, **options: Any) -> dict[str, Any]:

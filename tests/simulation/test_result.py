@@ -93,12 +93,12 @@ def test_differences_of_unknown_policies(name: Any) -> None:
 
 
 def test_labels_are_unique() -> None:
-    policies = [UCB(), UCB(confidence=1.0), UCB(confidence=1.0), SuccessiveElimination(), PatientBandits(alpha=0.5)]
+    policies = [UCB(), UCB(confidence="theory"), UCB(), SuccessiveElimination(), PatientBandits(alpha=0.5)]
     labels = run(policies=policies).labels
     assert len(set(labels)) == 5
     assert labels[3:] == ["SE", "PatientBandits"]
     assert all(label.startswith("UCB") for label in labels[:3])
-    assert "confidence=1" in labels[1]
+    assert labels[1] == "UCB(confidence=theory)"
 
 
 def test_the_table_is_tidy() -> None:
@@ -212,7 +212,12 @@ RICH = Problem(
         FromScipy(ss.nbinom(3, p=0.2)),
     ],
 )
-OWN = [UCB(), PullsUCB(confidence=0.3), PatientBandits(alpha=1 / 3), SuccessiveElimination(delta=0.1)]
+OWN = [
+    UCB(confidence="theory"),
+    PullsUCB(confidence=0.3),
+    PatientBandits(alpha=1 / 3),
+    SuccessiveElimination(delta=0.1),
+]
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, RICH, drawn], ids=["simple", "rich", "family"])
@@ -270,15 +275,32 @@ def test_not_reproducible(tmp_path: Path) -> None:
 # ---- interruptions ----
 
 
+@pytest.fixture
+def reports_finished_chunks_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress is reported once after each chunk, in the order of the runs, and counts none that is being played."""
+    module = importlib.import_module("belated.simulation.simulate")
+    wait = module.wait
+
+    def wait_for_the_next(pending: Any, **options: Any) -> Any:
+        return wait([min(pending, key=lambda future: pending[future].first)] if options else pending)
+
+    monkeypatch.setattr(module, "wait", wait_for_the_next)
+    monkeypatch.setattr(module, "_rounds_so_far", lambda chunks: 0)
+
+
+@pytest.mark.usefixtures("reports_finished_chunks_only")
 def test_ctrl_c_keeps_the_finished_runs() -> None:
     """In this process: the user's progress function is interrupted."""
 
-    def impatient(progress: Any) -> None:
-        if progress.done >= progress.total // 3:
-            raise KeyboardInterrupt
-
     whole = run(runs=3000)
-    for workers in (1, 2):
+    for workers, chunks in ((1, 2), (2, 4)):  # all but the last one
+        reports = []
+
+        def impatient(progress: Any, reports: list[Any] = reports, chunks: int = chunks) -> None:
+            reports.append(progress)
+            if len(reports) == chunks:
+                raise KeyboardInterrupt
+
         with pytest.raises(Interrupted, match="of 3000 runs") as caught:
             run(runs=3000, workers=workers, progress=impatient)
         assert isinstance(caught.value, BelatedError)
@@ -297,6 +319,7 @@ def assert_prefix(part: Result | None, whole: Result) -> None:
     assert_same_bits(part, part.rerun())
 
 
+@pytest.mark.usefixtures("reports_finished_chunks_only")
 def test_ctrl_c_after_one_run_of_many_that_are_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """One run has no standard error, however it was counted."""
     collecting = importlib.import_module("belated.simulation.result_builder")
@@ -314,6 +337,7 @@ def test_ctrl_c_after_one_run_of_many_that_are_summed_up(monkeypatch: pytest.Mon
     assert np.array_equal(result.mean[:, -1], result.final[:, 0])
 
 
+@pytest.mark.usefixtures("reports_finished_chunks_only")
 @pytest.mark.parametrize("blocks", [2, 4])
 def test_an_interrupted_result_that_is_summed_up_gives_the_same_bits_again(
     monkeypatch: pytest.MonkeyPatch, blocks: int
@@ -354,10 +378,12 @@ def test_ctrl_c_before_anything_is_finished() -> None:
 
 
 SCRIPT = """
-import sys
+import importlib, sys
 from test_result import PROBLEM, POLICIES
 from belated import simulate
 from belated.errors import Interrupted
+
+importlib.import_module("belated.simulation.simulate").POLL_SECONDS = 3600.0
 
 def tell(progress):
     print("further", flush=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,8 +28,9 @@ from belated.policies import (
     SuccessiveElimination,
     UniformChoice,
 )
-from belated.rewards import Bernoulli
+from belated.rewards import Bernoulli, Beta, FromScipy, Scaled
 from belated.simulation.progress import Progress
+from belated.simulation.result import Manifest
 from families import drawn
 from same import assert_same_bits
 
@@ -211,7 +213,7 @@ def test_progress_callback() -> None:
     seen: list[Progress] = []
     run(runs=40, workers=2, progress=seen.append, policies=[UCB(), UniformChoice()])
     assert all(isinstance(step, Progress) for step in seen)
-    assert [step.done for step in seen] == sorted({step.done for step in seen})
+    assert [step.done for step in seen] == sorted(step.done for step in seen)
     assert {step.total for step in seen} == {40 * 100 * 2}
     assert seen[-1].done == seen[-1].total
     assert all(step.seconds >= 0.0 and step.rounds_per_second >= 0.0 for step in seen)
@@ -321,3 +323,17 @@ def test_a_family_of_one_problem_is_the_problem() -> None:
     one = run(problem=problem, policies=policies, horizon=500, runs=20)
     other = run(problem=lambda rng: problem, policies=policies, horizon=500, runs=20)
     assert_same_bits(one, other)
+
+
+def test_rewards_in_other_units_are_rerun_from_the_manifest() -> None:
+    arms = [Scaled(Beta(2, 5), 0, 200), FromScipy(scipy.stats.norm(70, 20)), Scaled(Bernoulli(0.3), 0, 150)]
+    delays = ByReward(lambda euros: Fixed(int(euros) % 7), cells=250)
+    problem = Problem(arms, delays, reward_range=(-50, 200))
+    result = simulate(problem, [UCB(confidence=0.2)], horizon=400, runs=5, seed=2)
+    manifest = Manifest.from_json(result.manifest.to_json())
+    assert manifest.problem["reward_range"] == [-50.0, 200.0]
+    again = simulate(manifest.make_problem(), manifest.make_policies(), horizon=400, runs=5, seed=2)
+    for name in ("final", "pulls", "observed", "in_flight", "lost"):
+        assert np.array_equal(getattr(again, name), getattr(result, name)), name
+    assert result.to_frame()["mean"].max() == pytest.approx(result.mean.max())
+    assert result.final.max() == pytest.approx(float(problem.gaps @ result.pulls[0][result.final[0].argmax()]))

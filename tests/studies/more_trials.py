@@ -113,13 +113,11 @@ def pulled(first: float, second: float, apart: int = 5) -> Evidence:
 
 
 def evenly_pulled(hits: int) -> Evidence:
-    """In so many of the runs, A pulls the arms that are left 300 or 301 times, else one of them 302 times. Arm 2 was
-    eliminated, after a few pulls."""
-    pulls = np.tile([300, 301, 5], (1, RUNS, 1))
-    pulls[0, hits:, 1] = 302
-    pulls[0, ::2, :2] = pulls[0, ::2, 1::-1]
-    rounds = np.tile([-1, -1, 15], (1, RUNS, 1))
-    return evidence(lambda: result({"A": np.ones(RUNS)}, pulls=pulls, eliminated_at=rounds))
+    """In so many of the runs, A pulls all arms 300 times, else one of them never: it was eliminated at once."""
+    pulls = np.full((1, 8 * RUNS, 3), 300)
+    pulls[0, 8 * hits :, 2] = 0
+    rounds = np.where(pulls == 0, 15, -1)
+    return evidence(lambda: result({"A": np.ones(8 * RUNS)}, pulls=pulls, eliminated_at=rounds))
 
 
 COUNTS = [
@@ -139,7 +137,7 @@ COUNTS = [
 
 def bounded(share: float, spread: float = 0.01) -> Evidence:
     """SE with this share of its bound. UCB has an order only, and for c = 1 there is no theorem."""
-    policies = (SuccessiveElimination(), UCB(), SuccessiveElimination(confidence=1.0))
+    policies = (SuccessiveElimination(confidence="theory"), UCB(confidence="theory"), SuccessiveElimination())
     bound = bound_of(policies[0], PROBLEM, HORIZON)
     assert bound is not None
     regrets = {"SE": bound.value * draws(share, spread), "UCB": np.full(RUNS, 1e9), "SE 1": np.full(RUNS, 1e9)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle, islice, product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.stats as ss
 
 from belated import Problem, Result
 from belated.delays import Fixed
@@ -28,10 +30,18 @@ RUNS = 50
 
 def draws(mean: float, spread: float = 1.0, runs: int = RUNS, seed: Any = 0) -> Numbers:
     """Numbers whose mean and standard deviation are exactly these, up to rounding. They lie symmetrically about the
-    mean, as sums of such numbers do, so that their intervals are Student's."""
+    mean, as sums of such numbers do, and so do their intervals."""
     half = np.random.default_rng(seed).standard_normal(runs // 2)
     noise = np.concatenate([half, np.zeros(runs % 2), -half[::-1]])
     return np.asarray(mean + spread * noise / noise.std(ddof=1))
+
+
+def reach(x: Numbers, risk: float) -> tuple[float, float]:
+    """How far the interval of a mean goes to the left and to the right: a second text. Half of the risk is Student's,
+    half is for runs beyond those that were drawn."""
+    student = float(ss.t.isf(risk / 4, x.size - 1) * x.std(ddof=1)) / math.sqrt(x.size)
+    unmet = 1.0 - (risk / 4) ** (1.0 / x.size)
+    return student + unmet * float(x.mean() - x.min()), student + unmet * float(x.max() - x.mean())
 
 
 def stairs(*patterns: str, runs: int = RUNS) -> Numbers:

@@ -19,7 +19,7 @@ from tiny import AT_ONCE, FIGURE, HEAD, IN_TIME, NEVER, STUDY, TINY, Played, exp
 
 FIRST_RUNS = [(0.6, 8), (0.2, 8), (0.5, 8)]
 """What the tiny experiment plays also without claims."""
-ALL = [*FIRST_RUNS, (0.6, 400), (0.2, 400), (0.5, 400), (0.2, 1600), (0.5, 6400)]
+ALL = [*FIRST_RUNS, (0.6, 1600), (0.2, 1600), (0.5, 1600), (0.2, 6400), (0.5, 25600)]
 """What it plays."""
 OUT = Path("made")
 
@@ -45,14 +45,14 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_runs_are_added_where_a_claim_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims are judged from 400 runs on. One is decided with these, one with 1600, and the third takes all it may: no
+    """Claims are judged from 1600 runs on. One is decided with these, one with 6400, and the third takes all it may: no
     cell but theirs is played again."""
     played = Played(monkeypatch)
     outcome = play(tmp_path)
     assert played.calls == ALL
     assert [verdict.status for verdict in outcome.verdicts] == ["holds", "holds", "undecided"]
-    assert [verdict.runs for verdict in outcome.verdicts] == [400, 1600, 6400]
-    assert [result.runs for result in outcome.evidence["pair"].results] == [400, 1600, 6400]
+    assert [verdict.runs for verdict in outcome.verdicts] == [1600, 6400, 25600]
+    assert [result.runs for result in outcome.evidence["pair"].results] == [1600, 6400, 25600]
     assert (outcome.cost.results, outcome.cost.cached) == (8, 0)
     assert outcome.cost.rounds == sum(runs for _, runs in ALL) * 100 * 2
     assert [verdict.status for verdict in outcome.verdicts].count(Status.HOLDS) == 2
@@ -62,9 +62,9 @@ def test_runs_are_added_where_a_claim_is_undecided(tmp_path: Path, monkeypatch: 
     ("claims", "calls"),
     [
         ("", FIRST_RUNS),
-        (AT_ONCE, [*FIRST_RUNS, (0.6, 400)]),
-        (IN_TIME, [*FIRST_RUNS, (0.2, 400), (0.2, 1600)]),
-        (NEVER, [*FIRST_RUNS, (0.5, 400), (0.5, 6400)]),
+        (AT_ONCE, [*FIRST_RUNS, (0.6, 1600)]),
+        (IN_TIME, [*FIRST_RUNS, (0.2, 1600), (0.2, 6400)]),
+        (NEVER, [*FIRST_RUNS, (0.5, 1600), (0.5, 25600)]),
         (NEVER.replace("where = {gap = 0.5}", 'each = ["gap"]'), None),
     ],
     ids=["no claims", "at once", "in time", "never", "each"],
@@ -79,15 +79,15 @@ def test_no_more_runs_than_claims_need(
         return
     (verdict,) = outcome.verdicts  # at a gap of 0.6 it holds, at 0.2 it fails, at 0.5 it is never decided
     assert [case.verdict.status for case in verdict.cases] == ["holds", "fails", "undecided"]
-    assert [case.runs for case in verdict.cases] == [400, 400, 6400]
+    assert [case.runs for case in verdict.cases] == [1600, 1600, 25600]
     for case, gap in zip(verdict.cases, (0.6, 0.2, 0.5), strict=True):
         assert max(runs for where, runs in played.calls if where == gap) == case.runs
 
 
-@pytest.mark.parametrize("most", [8, 9, 100, 400, 401, 2000])
+@pytest.mark.parametrize("most", [8, 9, 100, 1600, 401, 2000])
 def test_the_most_runs_are_never_exceeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     played = Played(monkeypatch)
-    outcome = play(tmp_path, TINY.replace("most = 6400", f"most = {most}"))
+    outcome = play(tmp_path, TINY.replace("most = 25600", f"most = {most}"))
     assert outcome.verdicts[2].status is Status.UNDECIDED
     assert max(runs for _, runs in played.calls) == most
 
@@ -100,7 +100,7 @@ def test_a_study_of_few_runs_has_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, fraction: float, counts: set[int]
 ) -> None:
     """A fraction of few runs is raised to eight, but never to more than there are."""
-    text = TINY.replace("runs = 8\nmost = 6400", f"runs = 4\nmost = {most}")
+    text = TINY.replace("runs = 8\nmost = 25600", f"runs = 4\nmost = {most}")
     played = Played(monkeypatch)
     play(tmp_path, text, fraction=fraction)
     assert {runs for _, runs in played.calls} == counts
@@ -108,12 +108,12 @@ def test_a_study_of_few_runs_has_no_more(
 
 def test_without_most_no_runs_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = Played(monkeypatch)
-    play(tmp_path, TINY.replace("most = 6400\n", ""))
+    play(tmp_path, TINY.replace("most = 25600\n", ""))
     assert played.calls == FIRST_RUNS
 
 
 def test_a_fraction_is_that_of_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = TINY.replace("runs = 8", "runs = 80").replace("most = 6400", "most = 2000")
+    text = TINY.replace("runs = 8", "runs = 80").replace("most = 25600", "most = 2000")
     played = Played(monkeypatch)
     play(tmp_path, text, fraction=0.25)
     assert played.calls[:3] == [(0.6, 20), (0.2, 20), (0.5, 20)]
@@ -155,7 +155,7 @@ def test_fresh_plays_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_other_runs_are_not_taken_for_these(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    text = TINY.replace("runs = 8", "runs = 40").replace("most = 6400", "most = 600")
+    text = TINY.replace("runs = 8", "runs = 40").replace("most = 25600", "most = 600")
     first = play(tmp_path, text)
     played = Played(monkeypatch)
     second = play(tmp_path, text, **change)
@@ -188,13 +188,13 @@ def test_a_claim_that_changed_plays_nothing(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize("damage", ["cut", "empty", "text", "another"])
 def test_a_damaged_result_is_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
     first = play(tmp_path)
-    (path,) = [path for path in kept() if Result.load(path).runs == 1600]
+    (path,) = [path for path in kept() if Result.load(path).runs == 6400]
     whole = path.read_bytes()
     other = next(path for path in kept() if Result.load(path).runs == 8).read_bytes()
     path.write_bytes({"cut": whole[: len(whole) // 2], "empty": b"", "text": b"no result", "another": other}[damage])
     played = Played(monkeypatch)
     second = play(tmp_path)
-    assert played.calls == [(0.2, 1600)]
+    assert played.calls == [(0.2, 6400)]
     assert (second.cost.cached, second.cost.results) == (7, 8)
     assert second.verdicts == first.verdicts
     forbid(monkeypatch)
@@ -246,8 +246,8 @@ def test_one_is_told_how_far_it_is(tmp_path: Path) -> None:
     outcome = play(tmp_path, watch=steps.append, done=done.append)
     assert done == [outcome]
     assert {(step.experiment, step.study) for step in steps} == {("tiny", "pair")}
-    assert {step.runs for step in steps} == {8, 400, 1600, 6400}
-    for runs, cells in ((8, 3), (400, 3), (1600, 1), (6400, 1)):
+    assert {step.runs for step in steps} == {8, 1600, 6400, 25600}
+    for runs, cells in ((8, 3), (1600, 3), (6400, 1), (25600, 1)):
         far = [step.progress for step in steps if step.runs == runs]
         assert {progress.total for progress in far} == {runs * cells * 100 * 2}
         assert [progress.done for progress in far] == sorted(progress.done for progress in far)

@@ -20,7 +20,7 @@ def test_the_list_has_every_name(call: Callable[..., Any]) -> None:
     table = text.partition("\nWhile a claim")[0].splitlines()
     rows = {line.split()[0]: line.split() for line in table if line.split()[:1] and line[0] != " "}
     for name in NAMES:
-        assert str(len(load(name).claims)) in rows[name]
+        assert str(load(name).sentences) in rows[name]
     assert not Path("out").exists()
 
 
@@ -30,7 +30,7 @@ def test_a_list_of_some(call: Callable[..., Any], tiny: Path) -> None:
     found = [line.split()[0] for line in table if line.split()[:1]]
     assert [name for name in (*NAMES, "tiny") if name in found] == ["figure1", "tiny"]
     row = next(line for line in text.splitlines() if line.startswith("tiny"))
-    assert row.split()[1:] == ["Two", "arms", "3", "8", "6,400", "4.8k"]
+    assert row.split()[1:] == ["Two", "arms", "3", "8", "25,600", "4.8k"]
 
 
 def test_an_unknown_name(call: Callable[..., Any]) -> None:
@@ -100,19 +100,19 @@ def test_what_is_told(call: Callable[..., Any], tiny: Path) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     text = result.stdout
     assert "tiny  Two arms (nowhere)" in text
-    statuses = re.findall(r"^(✓ holds|✗ fails|\? undecided) ", text, re.MULTILINE)
+    statuses = re.findall(r"^(✓ holds|✗ fails|\? undecided) +“", text, re.MULTILINE)
     assert statuses == ["✓ holds", "✓ holds", "? undecided"]
     assert "UCB's regret is below that of uniform choice." in text
-    assert "Other claims: 2 hold, 0 fail, 1 undecided." in text
-    assert "The paper's claims" not in text
-    assert "1.84M rounds, played in" in " ".join(text.split())
-    assert "Nominal confidence of a claim: 99.9 %." in " ".join(text.split())
+    assert "Other sentences: 2 hold, 0 fail, 1 undecided." in text
+    assert "The paper's sentences" not in text
+    assert "7.36M rounds, played in" in " ".join(text.split())
+    assert "Confidence of a test: 99.9 %." in " ".join(text.split())
     assert f"wrote {Path('made/report/index.html')}" in text
     assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_quick_look_is_marked(call: Callable[..., Any], tmp_path: Path) -> None:
-    path = written(tmp_path, TINY.replace("runs = 8", "runs = 100").replace("most = 6400", "most = 1000"))
+    path = written(tmp_path, TINY.replace("runs = 8", "runs = 100").replace("most = 25600", "most = 1000"))
     call(path, "--out", "made", "--fraction", "0.25", "-q")
     page, text = Path("made/report/index.html").read_text(), Path("made/report/claims.md").read_text()
     assert '<p class="warning">This is a quick look with 0.25 of the repetitions.' in page

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from belated.errors import ConfigurationError
+from belated.simulation.progress import Progress
+from belated.studies.runner import BatchProgress
 from belated.studies.study import ENOUGH_RUNS, Axis
 from synthetic import study
 
@@ -110,15 +112,15 @@ def test_an_axis_and_a_policy_by_name() -> None:
         (100, 100, [100]),
         (100, 101, [101]),
         (100, 399, [399]),
-        (100, 400, [400]),
-        (100, 401, [400, 401]),
-        (24, 6400, [400, 1600, 6400]),
-        (24, 6401, [400, 1600, 6400, 6401]),
-        (399, 1600, [400, 1600]),
-        (400, 1601, [400, 1600, 1601]),
-        (401, 6400, [401, 1604, 6400]),
+        (100, 1600, [1600]),
+        (100, 1601, [1600, 1601]),
+        (24, 25600, [1600, 6400, 25600]),
+        (24, 25601, [1600, 6400, 25600, 25601]),
+        (1599, 6400, [1600, 6400]),
+        (1600, 6401, [1600, 6400, 6401]),
+        (1601, 25600, [1601, 6404, 25600]),
         (1000, 1000, [1000]),
-        (1000, 5000, [1000, 4000, 5000]),
+        (2000, 9000, [2000, 8000, 9000]),
         (8, 8, [8]),
     ],
 )
@@ -128,10 +130,10 @@ def test_looks(runs: int, most: int, looks: list[int]) -> None:
 
 @given(st.integers(1, 1000), st.integers(0, 100_000))
 def test_looks_go_up_to_the_most(runs: int, more: int) -> None:
-    """From 400 runs on, where there are so many; what is played at first is no look of its own."""
-    assert ENOUGH_RUNS == 400
+    """From 1,600 runs on, where there are so many; what is played at first is no look of its own."""
+    assert ENOUGH_RUNS == 1600
     looks = study(runs=runs, most=runs + more).interim_looks()
-    first = runs if runs >= 400 else min(400, runs + more)
+    first = runs if runs >= 1600 else min(1600, runs + more)
     assert (looks[0], looks[-1]) == (first, runs + more)
     assert all(a < b <= 4 * a for a, b in pairwise(looks))
     assert all(b == 4 * a for a, b in pairwise(looks[:-1]))
@@ -171,3 +173,28 @@ def test_a_fraction_leaves_enough(runs: int, more: int, fraction: float) -> None
         assert min(declared, 8) <= left <= declared
         assert left == min(declared, 8) or abs(left - min(declared, declared * fraction)) <= 0.5
     assert part.runs <= part.max_runs
+
+
+def test_cells_of_a_batch_wait_for_the_compiler_one_after_the_other() -> None:
+    """Each cell counts its own seconds and rounds; the speed is that of all of them."""
+    now = 0.0
+    batch = BatchProgress(20, lambda: now)
+    now = 5.0
+    batch.update(0, Progress(100, 1000, 5.0, "", 10, 4.0), 2000)
+    now = 10.0
+    batch.update(0, Progress(1000, 1000, 10.0, "", 10, 4.0), 2000)
+    now = 13.0
+    found = batch.update(1, Progress(200, 1000, 3.0, "", 10, 1.0), 2000)
+    assert (found.done, found.total, found.seconds, found.waited, found.runs) == (1200, 2000, 13.0, 5.0, 20)
+    assert found.rounds_per_second == 150.0
+    assert found.runs_left == 8
+
+
+def test_cells_that_are_compiled_at_the_same_time_wait_once() -> None:
+    now = 4.0
+    batch = BatchProgress(20, lambda: now)
+    now = 9.0
+    batch.update(0, Progress(0, 1000, 5.0, "compiling UCB", 10, 5.0), 2000)
+    batch.update(1, Progress(0, 1000, 5.0, "compiling UCB", 10, 5.0), 2000)
+    now = 10.0
+    assert batch.update(1, Progress(500, 1000, 6.0, "", 10, 5.0), 2000).waited == 5.0

@@ -67,7 +67,7 @@ def test_a_family_may_be_swept() -> None:
     [
         (UCB(), ["UCB"]),
         ([UCB(), SuccessiveElimination()], ["UCB", "SE"]),
-        ([UCB(confidence=1.0), UCB(confidence=2.0)], ["UCB(confidence=1)", "UCB(confidence=2)"]),
+        ([UCB(confidence=1.0), UCB(confidence=2.0)], ["UCB", "UCB(confidence=2)"]),
         ([UCB(), UCB()], ["UCB #1", "UCB #2"]),
         (lambda v: [UCB(confidence=v), SuccessiveElimination()], ["UCB", "SE"]),
         (lambda v: [UCB(confidence=v), UCB(confidence=1.0)], ["UCB", "UCB(confidence=1)"]),
@@ -196,3 +196,14 @@ def test_mistakes(change: dict[str, Any], said: str) -> None:
     arguments: dict[str, Any] = {"values": [0, 5], "policies": POLICIES, "horizon": 50, "runs": 2, **change}
     with pytest.raises(InvalidParameter, match=said):
         sweep(delayed, **arguments)
+
+
+def test_policies_of_ones_own_are_checked_unless_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[int] = []
+    monkeypatch.setattr("belated.simulation.simulate.check_once", lambda _, arms, horizon: checked.append(horizon))
+    sweep(delayed, [0, 50], POLICIES[:1], horizon=20, runs=1, check=False)
+    assert not checked
+    sweep(delayed, [0, 50], POLICIES[:1], horizon=20, runs=1)
+    assert checked == [20, 20]
+    with pytest.raises(InvalidParameter, match="check is 'no'"):
+        sweep(delayed, [0, 50], POLICIES[:1], horizon=20, runs=1, check="no")  # type: ignore[arg-type]

@@ -20,10 +20,22 @@ COUNT = 200_000
 HORIZON = 20_000
 
 
-def draw(reward: Any, delay: Any, *, seed: int = 1, horizon: int = HORIZON) -> tuple[Any, Any]:
-    """Many rewards and delays of an arm, the second of two."""
-    problem = Problem([Bernoulli(0.5), reward], [Fixed(1), delay])
-    return sample(Environment(problem, horizon=horizon, seed=seed, run=3), 1, COUNT)
+def draw(
+    reward: Any,
+    delay: Any,
+    *,
+    seed: int = 1,
+    horizon: int = HORIZON,
+    now: int = 1,
+    reward_range: tuple[float, float] | None = None,
+) -> tuple[Any, Any]:
+    """Many rewards, in the unit of the law, and delays of an arm, the second of two, as if all pulls were in round
+    ``now``."""
+    problem = Problem([Bernoulli(0.5), reward], [Fixed(1), delay], reward_range=reward_range)
+    rewards, delays = sample(Environment(problem, horizon=horizon, seed=seed, run=3), 1, COUNT, now=now)
+    assert np.all((rewards >= 0.0) & (rewards <= 1.0)), "what policies meet"
+    low, high = problem.scale
+    return rewards if problem.scale == (0.0, 1.0) else low + (high - low) * rewards, delays
 
 
 def assert_frequencies(found: npt.NDArray[np.int64], expected: npt.NDArray[np.float64]) -> None:

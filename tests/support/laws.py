@@ -26,10 +26,12 @@ Cdf = Callable[[Reals], Reals]
 
 
 class RewardCase(NamedTuple):
-    """A reward law and the same distribution from elsewhere: an object with ``cdf`` and ``mean``."""
+    """A reward law and the same distribution from elsewhere: an object with ``cdf`` and ``mean``. An unbounded law is
+    drawn through a stated range that clips hardly anything."""
 
     law: RewardLaw
     truth: Any
+    reward_range: tuple[float, float] | None = None
 
 
 class DelayCase(NamedTuple):
@@ -39,6 +41,15 @@ class DelayCase(NamedTuple):
     cdf: Cdf
     never: float = 0.0
     longest: float = np.inf
+
+
+class RoundCase(NamedTuple):
+    """A delay law that depends on the round, and its distribution in one round: P(D <= g), P(never)."""
+
+    law: DelayLaw
+    now: int
+    cdf: Cdf
+    never: float = 0.0
 
 
 class Points:
@@ -90,6 +101,7 @@ def _modules(registry: Registry[Any]) -> list[Any]:
 
 REWARD_CASES: list[RewardCase] = [case for module in _modules(REWARDS) for case in module.CASES]
 DELAY_CASES: list[DelayCase] = [case for module in _modules(DELAYS) for case in module.CASES]
+ROUND_CASES: list[RoundCase] = [case for module in _modules(DELAYS) for case in getattr(module, "ROUND_CASES", [])]
 
 
 def example_of(law: type) -> Any:
@@ -98,9 +110,11 @@ def example_of(law: type) -> Any:
     return module.EXAMPLE if hasattr(module, "EXAMPLE") else module.CASES[0].law
 
 
-def name(case: RewardCase | DelayCase) -> str:
+def name(case: RewardCase | DelayCase | RoundCase) -> str:
     """A readable id for a test."""
     law = case.law
+    if isinstance(case, RoundCase):
+        return f"{law!r} in round {case.now}"
     if isinstance(law, FromScipy):
         return f"FromScipy({law.frozen.dist.name}{law.frozen.args or law.frozen.kwds})"
     return repr(law)

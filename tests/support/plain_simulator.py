@@ -12,14 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from belated import Problem
 from belated.kernel.math import log
+from belated.kernel.rng import run_key, seed_words, word
 
 
 class Environment(Protocol):
     """What is shared with the engine: ``belated.engine.environment.Environment``."""
 
-    def pull(self, arm: int, rank: int) -> tuple[float, int | None]: ...
+    def pull(self, arm: int, rank: int, now: int) -> tuple[float, int | None]: ...
     def own_word(self, now: int, number: int) -> Any: ...
     def own_uniform(self, now: int, number: int) -> float: ...
 
@@ -49,7 +52,7 @@ class History:
 
     def c(self, x: float) -> float:
         """The level of the radius sqrt(2 c / x): given, ln T, or ln(pi^2 K x^2 / (3 delta)) / 4 without a horizon."""
-        if self.policy.confidence is not None:
+        if self.policy.confidence != "theory":
             return float(self.policy.confidence)
         if self.policy.horizon is not None:
             return math.log(self.policy.horizon)
@@ -86,23 +89,24 @@ def by_index(index: Formula) -> Rule:
     return rule
 
 
-def eliminate(history: History, active: list[int], lower: Formula, upper: Formula) -> list[int]:
-    """Remove each arm whose upper bound is below the largest lower bound of an active arm, but for that arm itself."""
+def eliminate(history: History, active: list[int], lower: Formula, upper: Formula, rounding: float = 0.0) -> list[int]:
+    """Remove each arm whose upper bound is below the largest lower bound of an active arm, by more than ``rounding``,
+    but for that arm itself."""
     bar = max(lower(history, arm) for arm in active)
     for arm in active:
-        if upper(history, arm) < bar and lower(history, arm) < bar:
+        if upper(history, arm) + rounding < bar and lower(history, arm) < bar:
             history.eliminated_at[arm] = history.now
     return [arm for arm in active if history.eliminated_at[arm] < 0]
 
 
-def by_elimination(lower: Formula, upper: Formula) -> Rule:
+def by_elimination(lower: Formula, upper: Formula, rounding: float = 0.0) -> Rule:
     """Pull every active arm once, in index order; then eliminate."""
 
     def rule(history: History) -> Iterator[int]:
         active = list(range(history.arms))
         while True:
             yield from active
-            active = eliminate(history, active, lower, upper)
+            active = eliminate(history, active, lower, upper, rounding)
 
     return rule
 
@@ -120,12 +124,38 @@ class Played:
     choices: list[int]
     arrivals: list[list[tuple[int, float]]]  # at index t - 1: (round of the pull, reward) known before round t
     history: History
+    counts: list[list[int]] = field(default_factory=list)
+    """The pulls of each arm at the checkpoints."""
+
+
+def shuffled(arms: int, seed: int, run: int) -> list[int]:
+    """The problem's arm of each arm that the policies see: those that are left, a random one of them last."""
+    first, second = seed_words(seed)[:2]
+    key = [np.uint64(part) for part in run_key(first, second, run)]
+    left, drawn = list(range(arms)), []
+    while left:
+        high = int(word(*key, 2**32 - 1, len(left))) // 2**32
+        place = high * len(left) // 2**32
+        drawn.append(left[place])
+        left[place] = left[-1]
+        left.pop()
+    return drawn[::-1]
 
 
 def play(
-    problem: Problem, policy: Any, rule: Rule, environment: Environment, horizon: int, checkpoints: Sequence[int]
+    problem: Problem,
+    policy: Any,
+    rule: Rule,
+    environment: Environment,
+    horizon: int,
+    checkpoints: Sequence[int],
+    order: Sequence[int] = (),
 ) -> Played:
-    """One run of ``policy`` by the protocol. Its horizon is its own: a policy without one is played without."""
+    """One run of ``policy`` by the protocol. Its horizon is its own: a policy without one is played without. It sees
+    arm ``order[i]`` of the problem as arm i; what is returned has the problem's order, but for
+    its history and choices."""
+    order = order or range(problem.arms)
+    names = [list(order).index(arm) for arm in range(problem.arms)]  # what the policy calls the problem's arms
     means = [law.mean for law in problem.rewards]
     gaps = [max(means) - mean for mean in means]
     history = History(problem.arms, policy, environment)
@@ -145,7 +175,7 @@ def play(
         history.now = now
         arm = next(chooser)
         rank = history.m[arm]
-        reward, delay = environment.pull(arm, rank)
+        reward, delay = environment.pull(order[arm], rank, now)
         history.m[arm] += 1
         played.choices.append(arm)
         if delay is None:
@@ -156,7 +186,10 @@ def play(
             played.observed[arm] += 1
             due.setdefault(now + delay, []).append((now, arm, rank, reward))
         if now in marks:
-            played.curve.append(_regret(gaps, history.m))
+            played.counts.append([history.m[name] for name in names])
+            played.curve.append(_regret(gaps, played.counts[-1]))
+    for each in ("pulls", "observed", "in_flight", "lost", "eliminated_at"):
+        setattr(played, each, [getattr(played, each)[name] for name in names])
     return played
 
 

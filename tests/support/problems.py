@@ -17,7 +17,7 @@ CONTINUOUS = Problem([Beta(2, 3), Uniform(0.3, 0.9), Beta(5, 4), Uniform(0.0, 0.
 def rewards_of(problem: Problem, horizon: int, seed: int = 0) -> list[list[float]]:
     """The rewards that each arm's pulls will have."""
     draws = Prefetched(problem, horizon=horizon, seed=seed, run=0)
-    return [[draws.pull(arm, rank)[0] for rank in range(horizon)] for arm in range(problem.arms)]
+    return [[draws.pull(arm, rank, 1)[0] for rank in range(horizon)] for arm in range(problem.arms)]
 
 
 def choices_of(problem: Problem, curve: np.ndarray[Any, Any]) -> list[int]:

@@ -89,7 +89,10 @@ def test_it_is_infinite_where_an_arm_loses_more_than_a_quarter_of_its_gap(
 
 @both
 @strategies.examples(40)
-@given(problem=strategies.problems(st.integers(2, 4)), horizon=st.sampled_from([1, 2, 100, 50_000, 10**12]))
+@given(
+    problem=strategies.problems(st.integers(2, 4), rewards=strategies.unit_rewards),
+    horizon=st.sampled_from([1, 2, 100, 50_000, 10**12]),
+)
 def test_the_parts_add_up_and_the_statement_has_them(theorem: Theorem, problem: Problem, horizon: int) -> None:
     bound = theorem(problem, horizon)
     assert bound.value >= 0.0
@@ -131,13 +134,13 @@ def test_prefixes_that_are_not_kept_guarantee_nothing(theorem: Theorem, pulls: i
 
 def test_which_policies_the_bounds_are_about() -> None:
     late = arms(0.6, 0.4, delays=ByReward({0: Fixed(0), 1: Fixed(500)}))
-    assert bound_of(PrefixUCB(), late, T) == prefix_ucb(late, T)
-    assert bound_of(PrefixUCB(horizon=T), late, T) == prefix_ucb(late, T)
-    assert bound_of(PrefixElimination(), late, T) == prefix_elimination(late, T)
+    assert bound_of(PrefixUCB(confidence="theory"), late, T) == prefix_ucb(late, T)
+    assert bound_of(PrefixUCB(confidence="theory", horizon=T), late, T) == prefix_ucb(late, T)
+    assert bound_of(PrefixElimination(confidence="theory"), late, T) == prefix_elimination(late, T)
     for other in (
-        PrefixUCB(spread=True),
+        PrefixUCB(confidence="theory", spread=True),
         PrefixUCB(confidence=1.0),
-        PrefixUCB(horizon=T + 1),
+        PrefixUCB(confidence="theory", horizon=T + 1),
         PrefixElimination(confidence=1.0),
     ):
         assert bound_of(other, late, T) is None
@@ -147,10 +150,10 @@ def test_which_policies_the_bounds_are_about() -> None:
 
 
 @strategies.examples(40)
-@given(problem=strategies.problems(), horizon=st.sampled_from([1, 2, 3, 5, 300]))
+@given(problem=strategies.problems(rewards=strategies.unit_rewards), horizon=st.sampled_from([1, 2, 3, 5, 300]))
 def test_no_regret_is_above_the_bounds(problem: Problem, horizon: int) -> None:
     """Also of fewer rounds than arms."""
-    policies = [PrefixElimination(), PrefixUCB()]
+    policies = [PrefixElimination(confidence="theory"), PrefixUCB(confidence="theory")]
     found = simulate(problem, policies, horizon=horizon, runs=3, workers=1)
     bounds = [prefix_elimination(problem, horizon).value, prefix_ucb(problem, horizon).value]
     assert np.all(found.mean[:, -1] <= np.array(bounds) + 1e-9)
@@ -185,7 +188,7 @@ def test_pulls_and_regret_are_below_what_the_proofs_say(problem: Problem, horizo
     """Not the mean alone: but for probabilities of 3 / T^2 and 4 / T^2, PrefixUCB pulls an arm at most M + d times and
     PrefixElimination, which has two arms or more in a sweep, at most M + w / 2 + 1 times."""
     runs = 20
-    policies: list[Policy] = [PrefixUCB(), PrefixElimination()]
+    policies: list[Policy] = [PrefixUCB(confidence="theory"), PrefixElimination(confidence="theory")]
     found = simulate(problem, policies, horizon=horizon, runs=runs, seed=6, checkpoints=1)
     log_t = math.log(horizon)
     for place, theorem in enumerate((prefix_ucb, prefix_elimination)):

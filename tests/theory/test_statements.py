@@ -40,19 +40,19 @@ def usable(problem: Problem) -> bool:
 def test_no_regret_is_above_the_bounds(problem: Problem) -> None:
     if not usable(problem):
         return
-    policies: list[Policy] = [OptimisticPessimisticElimination()]
+    policies: list[Policy] = [OptimisticPessimisticElimination(confidence="theory")]
     bounds = [optimistic_pessimistic(problem, HORIZON)]
     if not problem.reward_dependent:
-        policies += [SuccessiveElimination(), PhasedElimination()]
+        policies += [SuccessiveElimination(confidence="theory"), PhasedElimination(confidence="theory")]
         bounds += [successive_elimination(problem, HORIZON), phased_elimination(problem, HORIZON)]
     found = simulate(problem, policies, horizon=HORIZON, runs=5, workers=1)
     assert np.all(found.mean[:, -1] <= [bound.value + 1e-9 for bound in bounds])
 
 
 LEARNED = [
-    (successive_elimination, SuccessiveElimination(), 0.4),
-    (phased_elimination, PhasedElimination(), 0.4),
-    (optimistic_pessimistic, OptimisticPessimisticElimination(), 0.7),
+    (successive_elimination, SuccessiveElimination(confidence="theory"), 0.4),
+    (phased_elimination, PhasedElimination(confidence="theory"), 0.4),
+    (optimistic_pessimistic, OptimisticPessimisticElimination(confidence="theory"), 0.7),
 ]
 
 

@@ -67,7 +67,10 @@ LATE_SUCCESS = arms(0.6, 0.4, delays=ByReward({0: Fixed(0), 1: Fixed(500)}))
 
 @upper
 @strategies.examples(40)
-@given(problem=strategies.problems(st.integers(2, 4)), horizon=st.sampled_from([2, 100, 50_000]))
+@given(
+    problem=strategies.problems(st.integers(2, 4), rewards=strategies.unit_rewards),
+    horizon=st.sampled_from([2, 100, 50_000]),
+)
 def test_the_parts_add_up_to_the_value(theorem: Theorem, problem: Problem, horizon: int) -> None:
     gaps = problem.gaps[problem.gaps > 0.0]
     if gaps.size and gaps.min() < 1e-6:

@@ -5,18 +5,23 @@ A command imports what it needs when it runs, so that ``--help`` starts quickly.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from belated._version import __version__
 from belated.cli import arena, bounds, catalogue, help_text, reproduce, service, simulate
+from belated.cli.help_page import HelpCommand, HelpGroup
+from belated.service.settings import warn_about_variables
 
 app = typer.Typer(
+    name="belated",
+    cls=HelpGroup,
     help=help_text.APP,
     rich_markup_mode="rich",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
@@ -35,23 +40,25 @@ def _belated(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
+    warn_about_variables(os.environ)
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        typer.echo(context.get_help(), nl=False)
         raise typer.Exit
 
 
-app.command("policies", help=help_text.POLICIES)(catalogue.policies_command)
-app.command("laws", help=help_text.LAWS)(catalogue.laws_command)
-app.command("simulate", help=help_text.SIMULATE)(simulate.simulate_command)
-app.command("sweep", help=help_text.SWEEP)(simulate.sweep_command)
-app.command("plot", help=help_text.PLOT)(simulate.plot_command)
-app.command("bounds", help=help_text.BOUNDS)(bounds.command)
-app.command("reproduce", help=help_text.REPRODUCE)(reproduce.command)
-app.command("arena", help=help_text.ARENA)(arena.command)
-app.command("serve", help=help_text.SERVE)(service.serve_command)
-app.command("verify", help=help_text.VERIFY)(service.verify_command)
-app.command("import", help=help_text.IMPORT)(service.import_command)
-app.command("demo", help=help_text.DEMO)(service.demo_command)
+command = partial(app.command, cls=HelpCommand)
+command("policies", help=help_text.POLICIES)(catalogue.policies_command)
+command("laws", help=help_text.LAWS)(catalogue.laws_command)
+command("simulate", help=help_text.SIMULATE)(simulate.simulate_command)
+command("sweep", help=help_text.SWEEP)(simulate.sweep_command)
+command("plot", help=help_text.PLOT)(simulate.plot_command)
+command("bounds", help=help_text.BOUNDS)(bounds.command)
+command("reproduce", help=help_text.REPRODUCE)(reproduce.command)
+command("arena", help=help_text.ARENA)(arena.command)
+command("serve", help=help_text.SERVE)(service.serve_command)
+command("verify", help=help_text.VERIFY)(service.verify_command)
+command("import", help=help_text.IMPORT)(service.import_command)
+command("demo", help=help_text.DEMO)(service.demo_command)
 app.add_typer(service.keys_app, name="keys")
 
 

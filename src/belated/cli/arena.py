@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from belated.atomic_output import StagedOutput
+from belated.cli import completion
 from belated.cli.console import (
     console,
     error_messages,
@@ -21,7 +22,8 @@ from belated.cli.console import (
     note_written,
     progress_bar,
 )
-from belated.cli.options import Device, Quiet, Workers
+from belated.cli.json_output import arena_data, print_json, scenario_data, written
+from belated.cli.options import Device, Json, Quiet, Workers
 from belated.errors import ConfigurationError
 from belated.formatting import duration
 
@@ -36,11 +38,19 @@ OUT = Path("out/arena")
 def command(
     rows: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Scenarios by name or pattern, such as fixed-*; by default all."),
+        typer.Option(
+            metavar="PATTERN",
+            help="Scenarios by name or pattern, such as fixed-*; by default all.",
+            autocompletion=completion.scenarios,
+        ),
     ] = None,
     policies: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Policies by name or label, such as UCB,SE; by default all."),
+        typer.Option(
+            metavar="NAME",
+            help="Policies by name or label, such as UCB,SE; by default all.",
+            autocompletion=completion.policy_list,
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None,
@@ -55,6 +65,7 @@ def command(
     workers: Workers = None,
     device: Device = "cpu",
     listed: Annotated[bool, typer.Option("--list", help="List the scenarios, and exit.")] = False,
+    json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare all policies on all kinds of delays."""
@@ -65,7 +76,10 @@ def command(
 
         chosen = scenarios(_split("rows", rows) or ["*"])
         if listed:
-            _list(chosen)
+            if json:
+                print_json({"scenarios": list(map(scenario_data, chosen))})
+            else:
+                _list(chosen)
             return
         find_modules_beside(Path("here"))  # the user's own policy may be in the current folder
         players = contestants(_split("policies", policies), _split("policy", policy))
@@ -82,7 +96,9 @@ def command(
                 scores, interrupted = finished_part(lambda: start(chosen, players), "scores")
             write(stage, scores)
             names = stage.commit()
-        if not quiet:
+        if json:
+            print_json(arena_data(scores) | {"seed": seed} | written(out, names, interrupted))
+        elif not quiet:
             _show(scores, out, time.perf_counter() - started)
             note_written(f"{out}: {', '.join(names)}")
         if interrupted is not None:

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from belated.cli.console import console, error_messages, plain_table
-from belated.cli.options import File, Horizon, Seed
+from belated.cli.json_output import bounds_data, print_json
+from belated.cli.options import File, Horizon, Json, Seed
 from belated.formatting import quantity
 
 if TYPE_CHECKING:
@@ -17,39 +18,54 @@ if TYPE_CHECKING:
     from belated.theory import Bound
 
 
-def command(file: File, horizon: Horizon = None, seed: Seed = None) -> None:
+UNUSED = {
+    "policies": "the bounds are those of every policy with a theorem, for c = ln T, whatever the file's confidence",
+    "sweep": "the bounds are those of the file as it stands",
+}
+"""Sections of a file that have no effect, and why."""
+
+
+def command(file: File, horizon: Horizon = None, seed: Seed = None, json: Json = False) -> None:
     """Print the bounds for the problem of a file."""
     with error_messages():
         from belated.kernel.rng import family_generator
         from belated.problem import Problem
+        from belated.specs.tables import source_stem
         from belated.studies.config import read_simulation
 
-        experiment = read_simulation(file, seed=seed, horizon=horizon)
-        screen = console()
-        problem = experiment.problem
-        rounds = experiment.horizon
-        screen.print(Text.assemble(("\n" + file.stem, "bold"), (f"  T = {rounds:,}", "dim")))
+        experiment = read_simulation(file, UNUSED, seed=seed, horizon=horizon)
+        problem, rounds = experiment.problem, experiment.horizon
+        is_family = not isinstance(problem, Problem)
         if not isinstance(problem, Problem):
             problem = problem(family_generator(experiment.seed, 0))
-            screen.print("Each run draws its own problem; these are the bounds for the first.", style="yellow")
         bounds, inapplicable = policy_bounds(problem, rounds)
-        labels = [policy.label for policy in experiment.policies if type(policy).label in (*bounds, *inapplicable)]
-        variants = [label for label in dict.fromkeys(labels) if label not in bounds and label not in inapplicable]
-        screen.print(_bounds_table(bounds, inapplicable, variants))
+        others = dict.fromkeys(inapplicable, "not for delays that depend on the reward")
+        for policy in experiment.policies:
+            if policy.label not in bounds:
+                has_bound = type(policy).label in bounds or type(policy).label in inapplicable
+                others.setdefault(policy.label, f"no bound is proven for this {'variant' if has_bound else 'policy'}")
+        if json:
+            print_json(bounds_data(source_stem(file), problem, rounds, bounds, others, is_family))
+            return
+        screen = console()
+        screen.print(Text.assemble(("\n" + source_stem(file), "bold"), (f"  T = {rounds:,}", "dim")))
+        if is_family:
+            screen.print("Each run draws its own problem; these are the bounds for the first.", style="yellow")
+        screen.print(_bounds_table(bounds, others))
         screen.print()
         for bound in bounds.values():
             screen.print(f"{bound.driver[0].upper()}{bound.driver[1:]}.")
         largest = rounds * float(problem.gaps.max())
         screen.print(
-            f"No policy's regret exceeds T max gap = {quantity(largest)}. Bounds are for c = ln T; those of UCB and "
-            "Optimistic-UCB are orders, with constant 1.",
+            f'No policy\'s regret exceeds T max gap = {quantity(largest)}. Bounds are for confidence = "theory", that '
+            "is c = ln T; those of UCB and Optimistic-UCB are orders, with constant 1.",
             style="dim",
         )
         screen.print("\nThe paper's Table 1 for this problem, without constants and factors ln K", style="bold")
         screen.print(_earlier_table(problem, rounds))
 
 
-def _bounds_table(bounds: dict[str, Bound], inapplicable: list[str], variants: list[str]) -> Table:
+def _bounds_table(bounds: dict[str, Bound], others: dict[str, str]) -> Table:
     table = plain_table()
     table.add_column("policy", overflow="fold")
     for name in ("bound", "learning", "waiting", "quantile"):
@@ -59,10 +75,8 @@ def _bounds_table(bounds: dict[str, Bound], inapplicable: list[str], variants: l
         learning, waiting = bound.terms.values()
         numbers = (quantity(bound.value), quantity(learning), quantity(waiting))
         table.add_row(label, *numbers, _levels(bound.quantiles), bound.source)
-    for label in inapplicable:
-        table.add_row(label, "-", "-", "-", "-", "not for delays that depend on the reward", style="dim")
-    for label in variants:
-        table.add_row(label, "-", "-", "-", "-", "no bound is proven for this variant", style="dim")
+    for label, reason in others.items():
+        table.add_row(label, "-", "-", "-", "-", reason, style="dim")
     return table
 
 
@@ -81,10 +95,11 @@ def _earlier_table(problem: Problem, horizon: int) -> Table:
 def policy_bounds(problem: Problem, horizon: int) -> tuple[dict[str, Bound], list[str]]:
     """(by label the bounds for c = ln T of all policies with a theorem, bounds before orders; the labels of those whose
     theorem is not for this problem)."""
-    from belated.policies import POLICIES, Policy
+    from belated.policies import POLICIES, ConfidencePolicy, Policy
 
     with_theorem = [cls for cls in POLICIES.values() if cls.regret_bound is not Policy.regret_bound]
-    bounds = {cls.label: cls().regret_bound(problem, horizon) for cls in with_theorem}
+    in_theory = [cls(confidence="theory") if issubclass(cls, ConfidencePolicy) else cls() for cls in with_theorem]
+    bounds = {type(policy).label: policy.regret_bound(problem, horizon) for policy in in_theory}
     proven = {label: bound for label, bound in bounds.items() if bound is not None}
     order = sorted(proven, key=lambda label: (proven[label].order, proven[label].source.casefold()))
     return {label: proven[label] for label in order}, [label for label in bounds if label not in proven]

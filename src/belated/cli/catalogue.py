@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import doctest
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from inspect import cleandoc
+from json import dumps
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -18,16 +17,20 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from belated.cli import completion
 from belated.cli.console import console, error_messages
+from belated.cli.json_output import print_json
+from belated.cli.options import Json
 from belated.errors import UnknownName
 from belated.formatting import grouped
+from belated.parameter_docs import parameter_texts, split
 from belated.registry import Registry
 from belated.validation import Parameter, fields_of
 
 SYMBOLS = (
     "For one arm: m pulls, n rewards observed so far (at least 1), S their sum. K arms, T the horizon. c is "
-    "confidence; without it, c = ln T. A simulation sets horizon; delta only matters to a live bandit with neither "
-    "confidence nor horizon."
+    'confidence, or ln T if that is "theory". A simulation sets horizon; delta only matters to a live bandit with '
+    'confidence "theory" and no horizon.'
 )
 TYPES = {
     "Sequence[float]": "a list of numbers",
@@ -37,17 +40,28 @@ TYPES = {
 
 
 def policies_command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one policy.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Describe one policy.", autocompletion=completion.policies),
+    ] = None,
+    json: Json = False,
 ) -> None:
     """List the policies, or describe one."""
     with error_messages():
         from belated.policies import POLICIES
 
-        _show(name, {"Policies": POLICIES}, SYMBOLS, "Details of one policy: belated policies NAME")
+        registries: dict[str, Registry[Any]] = {"Policies": POLICIES}
+        if json:
+            print_json({"policies": _data(name, registries)})
+        else:
+            _show(name, registries, SYMBOLS, "Details of one policy: belated policies NAME")
 
 
 def laws_command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one law.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Describe one law.", autocompletion=completion.laws)
+    ] = None,
+    json: Json = False,
 ) -> None:
     """List the reward and delay laws, or describe one."""
     with error_messages():
@@ -55,17 +69,20 @@ def laws_command(
         from belated.rewards import REWARDS
 
         registries: dict[str, Registry[Any]] = {
-            "Reward laws: distributions on [0, 1]": REWARDS,
+            "Reward laws: distributions on [0, 1], and in other units": REWARDS,
             "Delay laws: distributions on 0, 1, 2, ..., never": DELAYS,
         }
-        _show(name, registries, "Details of one law: belated laws NAME")
+        if json:
+            print_json({"laws": _data(name, registries)})
+        else:
+            _show(name, registries, "Details of one law: belated laws NAME")
 
 
 def _show(name: str | None, registries: Mapping[str, Registry[Any]], *notes: str) -> None:
     """Print the registries, by title, and the notes; or the details of one class."""
     screen = console()
     if name is not None:
-        screen.print(*_look_up(name, list(registries.values())))
+        screen.print(*(_details(*match) for match in _look_up(name, list(registries.values()))))
         return
     for title, registry in registries.items():
         screen.print(_overview(title, registry))
@@ -105,16 +122,17 @@ def _details(registry: Registry[Any], name: str) -> RenderableType:
     for paragraph in _prose(cls):
         parts += [Text(""), Text(paragraph)]
     parts += [Text(""), Text("Parameters", style="bold"), _parameter_table(cls, fields_of(cls))]
+    for parameter, text in parameter_texts(cls).items():
+        parts += [Text(""), Text.assemble((parameter, "yellow"), f": {text.replace('``', '')}")]
     parts += [Text(""), Text("In a file", style="bold"), Text(example_toml(key, cls), style="yellow"), Text("")]
     return Padding(Group(*parts), (0, 1))
 
 
 def _prose(cls: type) -> list[str]:
-    """The paragraphs of a class's docstring, without doctests and markup."""
-    text = cleandoc(cls.__doc__ or "")
+    """The paragraphs of a class's docstring, without sections, doctests and markup."""
+    text = split(cls.__doc__).before
     text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "")
-    paragraphs = [part for part in text.split("\n\n") if not part.lstrip().startswith(">>>")]
-    return [part if "\n-" in f"\n{part}" else " ".join(part.split()) for part in paragraphs]
+    return [part if "\n-" in f"\n{part}" else " ".join(part.split()) for part in text.split("\n\n")]
 
 
 def _parameter_table(cls: Any, parameters: Sequence[Parameter]) -> RenderableType:
@@ -128,7 +146,7 @@ def _parameter_table(cls: Any, parameters: Sequence[Parameter]) -> RenderableTyp
     table.add_column(overflow="fold")
     table.add_column(style="dim")
     for parameter in parameters:
-        if parameter.domain is None and cls.__name__ in EXAMPLES:
+        if parameter.domain is None and parameter.required and cls.__name__ in EXAMPLES:
             key, _, value = EXAMPLES[cls.__name__].partition(" = ")
             table.add_row(key, f"such as {value}", "")
         else:
@@ -158,7 +176,7 @@ def example_toml(key: str, cls: Any) -> str:
     if cls.__name__ in EXAMPLES:
         rest = [EXAMPLES[cls.__name__]]
     else:
-        rest = [f"{name} = {json.dumps(value)}" for name, value in _example(cls).items()]
+        rest = [f"{name} = {dumps(value)}" for name, value in _example(cls).items()]
     lines = [f'{key} = "{cls.__name__}"', *rest]
     if key == "policy":
         return "\n".join(["[[policies]]", *lines])
@@ -178,12 +196,37 @@ def _example(cls: Any) -> dict[str, Any]:
     return {}
 
 
-def _look_up(name: str, registries: Sequence[Registry[Any]]) -> list[RenderableType]:
-    """The details of the class of this name in each registry; an error that suggests a name if there is none."""
+def _data(name: str | None, registries: Mapping[str, Registry[Any]]) -> list[dict[str, Any]]:
+    """All classes of the registries, or those of one name, as plain data."""
+    every = [(registry, known) for registry in registries.values() for known in registry]
+    return [
+        {
+            "name": known,
+            "kind": registry.kind,
+            "label": getattr(registry[known], "label", known),
+            "formula": registry[known].formula,
+            "parameters": [_parameter_data(registry[known], parameter) for parameter in fields_of(registry[known])],
+            "example": example_toml("policy" if registry.kind == "policy" else "law", registry[known]),
+        }
+        for registry, known in (every if name is None else _look_up(name, list(registries.values())))
+    ]
+
+
+def _parameter_data(cls: Any, parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "allowed": _domain(cls, parameter),
+        "required": parameter.required,
+        "default": None if parameter.required else parameter.default,
+    }
+
+
+def _look_up(name: str, registries: Sequence[Registry[Any]]) -> list[tuple[Registry[Any], str]]:
+    """The class of this name in each registry; an error that suggests a name if there is none."""
     from belated.specs.tables import suggest
 
     matches = [
-        _details(registry, known)
+        (registry, known)
         for registry in registries
         for known, cls in registry.items()
         if name.lower() in (known.lower(), getattr(cls, "label", known).lower())

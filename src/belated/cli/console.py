@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from rich import box
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from belated.errors import BelatedError, Interrupted
+from belated.errors import BelatedError, BelatedWarning, Interrupted
 
 if TYPE_CHECKING:
     from belated.simulation.progress import ProgressBar
@@ -72,9 +73,21 @@ def progress_bar(quiet: bool) -> AbstractContextManager[ProgressBar | None]:
 
 @contextmanager
 def error_messages() -> Iterator[None]:
-    """Turn errors that a user can cause into a message and an exit status, without a traceback."""
+    """Turn errors that a user can cause into a message and an exit status, without a traceback; and warnings of the
+    package into a line on standard error."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", BelatedWarning)
+            others = warnings.showwarning
+
+            def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+                if issubclass(category, BelatedWarning):
+                    note(str(message), "bold yellow", "warning: ", stderr=True)
+                else:
+                    others(message, category, *place, **more)
+
+            warnings.showwarning = show
+            yield
     except KeyboardInterrupt as error:
         exit_interrupted(str(error) or "interrupted.", "")
     except BelatedError as error:

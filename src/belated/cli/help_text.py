@@ -50,24 +50,24 @@ def _toml(text: str) -> str:
         markup = re.sub(r"^(\s*)([\w.]+)( =)", r"\1[cyan]\2[/cyan]\3", markup)
         if code.startswith("["):
             markup = f"[bold]{escape(code)}[/bold]"
-        lines.append(f"  {markup}[dim]{escape(mark + comment)}[/dim]" if mark else f"  {markup}")
+        lines.append(f"> {markup}[dim]{escape(mark + comment)}[/dim]" if mark else f"> {markup}")
     return "\n".join(lines)
 
 
 def _shell(*lines: str) -> str:
-    return "\n".join(f"  [bold]{escape(line)}[/bold]" for line in lines)
+    return "\n".join(f"> [bold]{escape(line)}[/bold]" for line in lines)
 
 
-def _help(summary: str, *paragraphs: str) -> str:
-    """A help text; typer would dim all paragraphs but the first."""
-    return "\n\n".join([summary, *(f"[not dim]{paragraph}[/not dim]" for paragraph in paragraphs)])
+def _help(*paragraphs: str) -> str:
+    """A help text for :mod:`belated.cli.help_page`."""
+    return "\n\n".join(paragraphs)
 
 
 EXIT_STATUS = "Exit status: 0 success, 2 a mistake in file or options, 130 interrupted."
 
 APP = _help(
     "Bandits with delayed or missing feedback: simulate them, or run them.",
-    "A file describes a simulation: a problem (arms with rewards and delays) and\npolicies.",
+    "A file describes a simulation: a problem (arms with rewards and delays) and policies.",
     _toml(example("first")),
     "Save this as first.toml and simulate it:",
     _shell("belated simulate first.toml"),
@@ -77,56 +77,59 @@ APP = _help(
     "What theory guarantees: [bold]belated bounds --help[/bold]\n"
     "The paper's figures and claims: [bold]belated reproduce --help[/bold]\n"
     "Which policy for which delays: [bold]belated arena --help[/bold]",
+    "Results as JSON: --json. A file from standard input: -\n"
+    "Completion in bash, zsh and fish: [bold]belated --install-completion[/bold]",
     "On real traffic, over HTTP, with a dashboard: [bold]belated serve --help[/bold]\n"
     "The same with simulated traffic, to try it out: [bold]belated demo[/bold]",
 )
 
 BOUNDS = _help(
-    "Print what theory guarantees for the problem of a file, without simulating.",
-    "For each policy with a theorem: the bound on its regret at the horizon, its\nterms, the delay quantiles that "
-    "minimise it, and what dominates it; then the\npaper's Table 1 with the numbers of the file.",
+    "Print what theory guarantees for the problem of a file.",
+    "For each policy with a theorem: the bound on its regret at the horizon, its terms, the delay quantiles that "
+    "minimise it, and what dominates it; then the paper's Table 1 with the numbers of the file.",
     _shell("belated bounds first.toml", "belated bounds first.toml --horizon 1000000"),
     "The format of a file: [bold]belated simulate --help[/bold]",
 )
 
 POLICIES = _help(
-    "List the policies with their formulas and parameters, or describe one.",
+    "List the policies and their parameters, or describe one.",
     _shell("belated policies", "belated policies SuccessiveElimination", "belated policies OPSE"),
 )
 
 LAWS = _help(
-    "List the reward and delay laws with their parameters, or describe one.",
+    "List the reward and delay laws, or describe one.",
     _shell("belated laws", "belated laws Pareto"),
 )
 
 SIMULATE = _help(
-    "Simulate what a file describes; write a result, a table and a plot.",
+    "Simulate what a file describes; write result, table and plot.",
     _shell("belated simulate first.toml", "belated simulate first.toml --runs 1000 --seed 7 --out out/more"),
     "A minimal file:",
     _toml(example("first")),
-    f"Without a section [bold]{escape('[[policies]]')}[/bold] it compares UCB, Thompson sampling,\n"
+    f"Without a section [bold]{escape('[[policies]]')}[/bold] it compares UCB, Thompson sampling, "
     "PrefixUCB (spread) and PendingUCB, with confidence = 1.",
     "Everything that a file can contain (names: belated policies, belated laws):",
     _toml(example("complete")),
     "Other ways to write a problem:",
     _toml(PROBLEMS),
-    "Output: result.npz (all arrays with their manifest, for belated.Result.load),\n"
-    "regret.csv (the curves), regret.png and regret.svg. Existing files of these\n"
+    "Output: result.npz (all arrays with their manifest, for belated.Result.load), "
+    "regret.csv (the curves), regret.png and regret.svg. Existing files of these "
     "names are replaced. Ctrl-C keeps the finished runs.",
-    "In each run all policies face the same rewards and delays, so the differences\nin the table are paired.",
+    "In each run all policies face the same rewards and delays, so the differences in the table are paired.",
     EXIT_STATUS,
 )
 
 SWEEP = _help(
-    "Regret as a function of one key of a file: the delay, the gap, the arms, ...",
+    "Regret as a function of one key of a file, such as the delay, or of two.",
     _shell("belated sweep delays.toml", "belated sweep delays.toml --runs 20 --out out/quick"),
     f"A file as for belated simulate, with a section [bold]{escape('[sweep]')}[/bold]:",
     _toml(example("sweep")),
     "Keys are joined by dots; indices of a list start at 0:",
-    "\n".join(f"  [green]{escape(key):<24}[/green]  {escape(values)}" for key, values in SWEPT_KEYS),
-    "Values between integers are integers; write 0.0 and 1.0 for decimals. All\n"
+    "\n".join(f"> [green]{escape(key):<24}[/green]  {escape(values)}" for key, values in SWEPT_KEYS),
+    f"Two sections [bold]{escape('[[sweep]]')}[/bold] play all pairs of values and draw a heat map for each policy.",
+    "Values between integers are integers; write 0.0 and 1.0 for decimals. All "
     "values have the same seed, so they are paired run by run.",
-    "Output: sweep.csv, sweep.png, sweep.svg, and a result for each value in\n"
+    "Output: sweep.csv, sweep.png, sweep.svg, and a result for each value in "
     "results/. Existing files are replaced. Ctrl-C keeps the finished values.",
     EXIT_STATUS,
 )
@@ -149,13 +152,13 @@ REPRODUCE = _help(
         "belated reproduce --fraction 0.05        a quick look",
         "belated reproduce --list                 the experiments",
     ),
-    "Each claim of the paper is a sentence with a statistical test: it holds, fails,\n"
-    "or is undecided, with the numbers. While a claim is undecided, more runs are\n"
+    "Each claim of the paper is a sentence with a statistical test: it holds, fails, "
+    "or is undecided, with the numbers. While a claim is undecided, more runs are "
     "added, up to a maximum that --list shows.",
-    "Output: report/index.html (open this), report/figures (SVG, PDF, PNG and data),\n"
-    "report/claims.md and claims.json, and all results in results/. Finished results\n"
+    "Output: report/index.html (open this), report/figures (SVG, PDF, PNG and data), "
+    "report/claims.md and claims.json, and all results in results/. Finished results "
     "with the same manifest are reused. Ctrl-C keeps and reports what is finished.",
-    "An experiment is a TOML file. Your own file of the same format works as well:\nbelated reproduce mine.toml",
+    "An experiment is a TOML file. Your own file of the same format works as well: belated reproduce mine.toml",
     EXIT_STATUS,
 )
 
@@ -168,66 +171,56 @@ ARENA = _help(
         "belated arena --policy mine.rules:MyPolicy   and one of your own",
         "belated arena --list                         list the scenarios",
     ),
-    "A scenario is a family of problems. In each run of a scenario all policies\n"
-    "face the same rewards and delays; a policy's score is the ratio of its regret\n"
-    "to the scenario's smallest. Runs are added until the standard error of each\n"
+    "A scenario is a family of problems. In each run of a scenario all policies "
+    "face the same rewards and delays; a policy's score is the ratio of its regret "
+    "to the scenario's smallest. Runs are added until the standard error of each "
     "ratio is at most 5 % of it. Every policy with a confidence has c = 1.",
-    "Output: arena.png and arena.svg (the figure), arena-small.png and\n"
-    "arena-small.svg (one line per policy), arena.md (tables: geometric means by\n"
-    "kind of scenario and of the held-out ones, worst scenarios, every ratio, the\n"
-    "scenarios above 1.25), ratios.csv, scores.json. Ctrl-C keeps the finished\n"
+    "Output: arena.png and arena.svg (the figure), arena-small.png and "
+    "arena-small.svg (one line per policy), arena.md (tables: geometric means by "
+    "kind of scenario and of the held-out ones, worst scenarios, every ratio, the "
+    "scenarios above 1.25), ratios.csv, scores.json. Ctrl-C keeps the finished "
     "scenarios.",
     EXIT_STATUS,
 )
 
-SERVE = """\
-Run policies on real traffic, over HTTP.
+SERVE = _help(
+    "Run policies on real traffic, over HTTP.",
+    "The journal is a SQLite file, or a PostgreSQL URL; with PostgreSQL several servers can share one database. The "
+    "path / shows a dashboard, /openapi.json describes the API.",
+    "An experiment created without a policy uses Pending-UCB with confidence 1, for delays that do not depend on the "
+    "reward; if they may, choose Prefix-UCB with confidence 1 and spread, which is also the default for experiments "
+    "with silence.",
+    "Each setting is a flag, or an environment variable (BELATED_DB, BELATED_HOST, BELATED_PORT, BELATED_LOG), or a "
+    "line of a TOML file (--config, or BELATED_CONFIG):",
+    _toml('db = "bandits.db"\nhost = "127.0.0.1"\nport = 8000\nlog = "info"'),
+    "Other variables that begin with BELATED_ are ignored, with a warning; so are those that Kubernetes sets for a "
+    "Service named belated.",
+    "Without keys the server listens only on this machine; see belated keys.",
+)
 
-The journal is a SQLite file, or a PostgreSQL URL; with PostgreSQL several servers can share one database. The path /
-shows a dashboard, /openapi.json describes the API.
+VERIFY = _help(
+    "Recompute everything from the journal and compare.",
+    "Every experiment is replayed from its first event: the decisions must be the same, the lifecycle of each decision "
+    "must be valid, and the state must equal the snapshots, to the bit. The exit status is 1 if something differs.",
+)
 
-An experiment created without a policy uses Pending-UCB with confidence 1, for delays that do not depend on the reward;
-if they may, choose Prefix-UCB with confidence 1 and spread, which is also the default for experiments with silence.
+IMPORT = _help(
+    "Restore an export.",
+    "FILE.parquet comes from GET /v1/experiments/NAME/export.parquet. Events that are already there must be the same "
+    "and are not imported twice; after an error nothing is imported.",
+)
 
-Each setting is a flag, or an environment variable (BELATED_DB, BELATED_HOST, BELATED_PORT, BELATED_LOG), or a line of a
-TOML file (--config, or BELATED_CONFIG):
+KEYS = _help(
+    "Manage API keys.",
+    "A reader can view, a writer can also create experiments, decide and send feedback, an admin can also stop and "
+    "change experiments. Once a key exists, every request needs one: Authorization: Bearer KEY.",
+)
 
-  db = "bandits.db"
-  host = "127.0.0.1"
-  port = 8000
-  log = "info"
-
-Without keys the server listens only on this machine; see belated keys.
-"""
-
-VERIFY = """\
-Recompute everything from the journal and compare.
-
-Every experiment is replayed from its first event: the decisions must be the same, the lifecycle of each decision must
-be valid, and the state must equal the snapshots, to the bit. The exit status is 1 if something differs.
-"""
-
-IMPORT = """\
-Restore an export.
-
-FILE.parquet comes from GET /v1/experiments/NAME/export.parquet. Events that are already there must be the same and are
-not imported twice; after an error nothing is imported.
-"""
-
-KEYS = """\
-Manage API keys.
-
-A reader can view, a writer can also create experiments, decide and send feedback, an admin can also stop and change
-experiments. Once a key exists, every request needs one: Authorization: Bearer KEY.
-"""
-
-DEMO = """\
-Try the service with simulated traffic.
-
-Three experiments with hours of history, whose feedback is delayed or lost; visitors keep coming until Ctrl-C. In one,
-successes are slow and failures fast (OPSE); in one, only successes are reported (silence means failure, with the
-default policy for that); in one, delays have a heavy tail (Thompson sampling).
-
-The dashboard's address is printed, and opened in a browser if there is one. The database is a temporary file unless
---db says where to keep it; the same --db again continues from there.
-"""
+DEMO = _help(
+    "Try the service with simulated traffic.",
+    "Three experiments with hours of history, whose feedback is delayed or lost; visitors keep coming until Ctrl-C. In "
+    "one, successes are slow and failures fast (OPSE); in one, only successes are reported (silence means failure, "
+    "with the default policy for that); in one, delays have a heavy tail (Thompson sampling).",
+    "The dashboard's address is printed, and opened in a browser if there is one. The database is a temporary file "
+    "unless --db says where to keep it; the same --db again continues from there.",
+)

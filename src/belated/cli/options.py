@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from belated.cli.completion import devices
+
 File = Annotated[
-    Path, typer.Argument(metavar="FILE.toml", help="What to simulate; the format is shown above.", show_default=False)
+    Path,
+    typer.Argument(metavar="FILE.toml", help="What to simulate; - reads standard input.", show_default=False),
 ]
 Runs = Annotated[
     int | None, typer.Option(metavar="N", help="Independent runs; overrides the file.", show_default=False)
@@ -26,5 +29,14 @@ Workers = Annotated[
         min=1, metavar="N", help="Threads; by default all cores. Results do not depend on it.", show_default=False
     ),
 ]
-Device = Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to simulate.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
+Device = Annotated[
+    str, typer.Option(metavar="cpu|cuda", help="Where to simulate; the numbers are the same.", autocompletion=devices)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+Shuffle = Annotated[
+    bool | None,
+    typer.Option(
+        "--shuffle/--no-shuffle", help="Relabel the arms in each run; overrides the file.", show_default=False
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no results, only errors and warnings.")]

@@ -7,13 +7,17 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from belated.cli import help_text
+from belated.cli import completion, help_text
 from belated.cli.console import error_messages, note
+from belated.cli.help_page import HelpCommand, HelpGroup
+from belated.cli.json_output import print_json
+from belated.cli.options import Json
 from belated.errors import MissingComponent
 from belated.formatting import plural
 
@@ -24,7 +28,7 @@ Db = Annotated[
     str | None,
     typer.Option(metavar="PATH|URL", help="SQLite file, or postgresql://... [default: bandits.db]", show_default=False),
 ]
-keys_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=help_text.KEYS)
+keys_app = typer.Typer(cls=HelpGroup, no_args_is_help=True, rich_markup_mode="rich", help=help_text.KEYS)
 
 
 @contextmanager
@@ -62,10 +66,16 @@ def serve_command(
     ] = None,
     log: Annotated[
         str | None,
-        typer.Option(metavar="LEVEL", help="debug, info, warning or error. [default: info]", show_default=False),
+        typer.Option(
+            metavar="LEVEL",
+            help="debug, info, warning or error. [default: info]",
+            show_default=False,
+            autocompletion=completion.log_levels,
+        ),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="A file with settings.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="A file with settings; - reads standard input.", show_default=False),
     ] = None,
 ) -> None:
     """Serve until a signal ends it."""
@@ -81,26 +91,33 @@ def serve_command(
         )
 
 
-def verify_command(db: Db = None) -> None:
+def verify_command(db: Db = None, json: Json = False) -> None:
     """Recompute everything from the journal and compare."""
     with _journal(db, create=False, read_only=True) as journal:
         from belated.service.core.verify import verify
 
         reports = verify(journal)
-        for report in reports:
+        if json:
+            print_json({"experiments": [asdict(report) | {"correct": report.error is None} for report in reports]})
+        for report in () if json else reports:
             text = f"{report.name}: {plural(report.events, 'event')}, {plural(report.decisions, 'decision')}"
             if report.error is None:
                 note(f"{text}: correct")
             else:
                 note(f"{text}: {report.error}", "bold red", "damaged: ", stderr=True)
-        if not reports:
+        if not reports and not json:
             note("there are no experiments.")
         if any(report.error is not None for report in reports):
             raise typer.Exit(1)
 
 
 def import_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="An export.", show_default=False)], db: Db = None
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.parquet", help="An export; - reads standard input.", show_default=False),
+    ],
+    db: Db = None,
+    json: Json = False,
 ) -> None:
     """Import the events of an export that are not there yet."""
     with _service_errors():
@@ -109,7 +126,9 @@ def import_command(
         with _journal(db) as journal:
             known = {stored.name for stored in journal.experiments()}
             name, new = import_parquet(journal, file)
-        if new:
+        if json:
+            print_json({"experiment": name, "imported": new, "created": name not in known})
+        elif new:
             note(f"{name}: {plural(new, 'event')} imported.")
         elif name not in known:
             note(f"{name}: created; the export has no events.")
@@ -150,13 +169,19 @@ def _has_display() -> bool:
     return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
-@keys_app.command("create")
+@keys_app.command("create", cls=HelpCommand)
 def create_key(
-    role: Annotated[str, typer.Option(metavar="ROLE", help="reader, writer or admin.", show_default=False)],
+    role: Annotated[
+        str,
+        typer.Option(
+            metavar="ROLE", help="reader, writer or admin.", show_default=False, autocompletion=completion.roles
+        ),
+    ],
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of the key. [default: ROLE-N]", show_default=False)
     ] = None,
     db: Db = None,
+    json: Json = False,
 ) -> None:
     """Create a key and print it, only this once."""
     with _service_errors():
@@ -167,34 +192,49 @@ def create_key(
             chosen = name if name is not None else free_name(journal, role)
             key = make_key(journal, role, chosen)
         note(f"{chosen}, a {role}'s key. It is not shown again:", stderr=True)
-        typer.echo(key)
+        if json:
+            print_json({"name": chosen, "role": role, "key": key})
+        else:
+            typer.echo(key)
 
 
-@keys_app.command("list")
-def list_keys(db: Db = None) -> None:
+@keys_app.command("list", cls=HelpCommand)
+def list_keys(db: Db = None, json: Json = False) -> None:
     """List all keys, without the secrets."""
     with _journal(db, create=False, read_only=True) as journal:
         from belated.service.timestamps import isoformat
 
-        stored = journal.all_keys()
-        if not stored:
+        keys = [
+            {
+                "name": name,
+                "role": role,
+                "created": isoformat(created),
+                "revoked": isoformat(revoked) if revoked is not None else None,
+            }
+            for _, name, role, created, revoked in journal.all_keys()
+        ]
+        if json:
+            print_json({"keys": keys})
+            return
+        if not keys:
             note("there are no keys: everyone who reaches the server may do everything.")
             return
-        rows = [
-            (name, role, isoformat(created), isoformat(revoked) if revoked is not None else "")
-            for _, name, role, created, revoked in stored
-        ]
-        lines = [("name", "role", "created", "revoked"), *rows]
+        lines = [tuple(keys[0]), *(tuple(value or "" for value in key.values()) for key in keys)]
         widths = [max(len(line[column]) for line in lines) for column in range(4)]
         for line in lines:
             note("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-@keys_app.command("revoke")
-def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.")], db: Db = None) -> None:
+@keys_app.command("revoke", cls=HelpCommand)
+def revoke(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.")], db: Db = None, json: Json = False
+) -> None:
     """Revoke a key."""
     with _journal(db, create=False) as journal:
         from belated.service.auth import revoke_key
 
         revoke_key(journal, name)
-        note(f"{name} is revoked; servers stop accepting it within seconds.")
+        if json:
+            print_json({"name": name, "revoked": True})
+        else:
+            note(f"{name} is revoked; servers stop accepting it within seconds.")

@@ -7,9 +7,10 @@ import os
 import re
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.table import Table
@@ -22,11 +23,11 @@ from belated.cli.console import (
     exit_interrupted,
     finished_part,
     interrupted_once,
-    note,
     note_written,
     progress_bar,
 )
-from belated.cli.options import File, Horizon, Out, Quiet, Runs, Seed, Workers
+from belated.cli.json_output import print_json, simulation_data, sweep_data, written
+from belated.cli.options import Device, File, Horizon, Json, Out, Quiet, Runs, Seed, Shuffle, Workers
 from belated.errors import InvalidParameter, StateError
 
 if TYPE_CHECKING:
@@ -45,17 +46,19 @@ def simulate_command(
     horizon: Horizon = None,
     out: Out = None,
     workers: Workers = None,
+    shuffle: Shuffle = None,
+    device: Device = "cpu",
+    json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Simulate what a file describes; write a result, a table and a plot."""
     with error_messages():
         from belated.simulation.simulate import simulate
+        from belated.specs.tables import source_stem
         from belated.studies.config import read_simulation
 
-        experiment = read_simulation(file, runs=runs, seed=seed, horizon=horizon, out=out)
-        if experiment.sweep is not None and not quiet:
-            text = f"{file} has a section [sweep], which only belated sweep uses; it is ignored here."
-            note(text, "bold yellow", "note: ", stderr=True)
+        unused = {"sweep": "the file is simulated once, as it stands; belated sweep goes through the values"}
+        experiment = read_simulation(file, unused, runs=runs, seed=seed, horizon=horizon, out=out, shuffle=shuffle)
         with StagedOutput(experiment.out) as stage, interrupted_once():
             with progress_bar(quiet) as bar:
                 play = partial(
@@ -66,18 +69,22 @@ def simulate_command(
                     runs=experiment.runs,
                     seed=experiment.seed,
                     checkpoints=experiment.checkpoints,
+                    shuffle=experiment.shuffle,
                     workers=workers,
+                    device=device,
                     progress=False if bar is None else partial(bar.show, description="simulating"),
                 )
                 result, interrupted = finished_part(play, "result")
             result.save(stage.path("result.npz"))
             _write_regret(stage, result, "regret")
             names = stage.commit()
-        if not quiet:
+        if json:
+            print_json(simulation_data(source_stem(file), result) | written(experiment.out, names, interrupted))
+        elif not quiet:
             from belated.cli.tables import caution, heading, speed, summary
 
             table = summary(result, console().width)
-            _show(heading(file.stem, result), table, speed([result]) + caution(result))
+            _show(heading(source_stem(file), result), table, speed([result]) + caution(result))
             note_written(f"{experiment.out}: {', '.join(names)}")
         if interrupted is not None:
             exit_interrupted(
@@ -92,26 +99,34 @@ def sweep_command(
     horizon: Horizon = None,
     out: Out = None,
     workers: Workers = None,
+    shuffle: Shuffle = None,
+    device: Device = "cpu",
+    json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compute regret as a function of one key of a file."""
+    """Compute regret as a function of one or two keys of a file."""
     with error_messages():
+        from belated.specs.tables import source_stem
         from belated.studies.config import read_sweep
         from belated.studies.sweep import sweep_study
 
-        plan = read_sweep(file, runs=runs, seed=seed, horizon=horizon, out=out)
+        plan = read_sweep(file, runs=runs, seed=seed, horizon=horizon, out=out, shuffle=shuffle)
         with StagedOutput(plan.out) as stage, interrupted_once():
             with progress_bar(quiet) as bar:
                 progress = False if bar is None else partial(bar.show, description="sweeping")
-                play = partial(sweep_study, plan.study, seed=plan.seed, workers=workers, progress=progress)
+                play = partial(
+                    sweep_study, plan.study, seed=plan.seed, workers=workers, device=device, progress=progress
+                )
                 swept, interrupted = finished_part(play, "sweep")
-            _write_results(stage, swept, plan.key)
+            _write_results(stage, swept, plan.keys)
             _write_regret(stage, swept, "sweep")
             names = stage.commit()
-        if not quiet:
+        if json:
+            print_json(sweep_data(source_stem(file), plan.keys, swept) | written(plan.out, names, interrupted))
+        elif not quiet:
             from belated.cli.tables import heading, speed, sweep_table
 
-            title = heading(file.stem, swept.results[0], same_horizon=plan.key != "horizon")
+            title = heading(source_stem(file), swept.results[0], same_horizon="horizon" not in plan.keys)
             _show(title, sweep_table(swept), speed(swept.results))
             note_written(f"{plan.out}: {', '.join(names)}")
         if interrupted is not None:
@@ -138,13 +153,15 @@ def _write_regret(stage: StagedOutput, result: Result | Sweep, name: str) -> Non
         save_figure(figure, stage.path(f"{name}.{suffix}"))
 
 
-def _write_results(stage: StagedOutput, sweep: Sweep, key: str) -> None:
+def _write_results(stage: StagedOutput, sweep: Sweep, keys: Sequence[str]) -> None:
     from belated.specs.paths import steps_of
 
-    parameter = steps_of(key, "key")[-1]
+    parameters = [steps_of(key, "key")[-1] for key in keys]
     width = len(str(len(sweep.values) - 1))
     for index, (value, result) in enumerate(zip(sweep.values, sweep.results, strict=True)):
-        name = re.sub(r"[^\w.+=-]", "_", f"{index:0{width}d}-{parameter}={value}")
+        point = value if len(keys) > 1 else [value]
+        parts = [f"{parameter}={part}" for parameter, part in zip(parameters, point, strict=True)]
+        name = re.sub(r"[^\w.+=-]", "_", "-".join([f"{index:0{width}d}", *parts]))
         result.save(stage.path(f"results/{name}.npz"))
 
 
@@ -161,6 +178,7 @@ def plot_command(
             metavar="FILE", help="The file to write: .png, .svg or .pdf.", show_default="next to the result, .png"
         ),
     ] = None,
+    json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Plot a saved result again."""
@@ -168,7 +186,9 @@ def plot_command(
         figure, target = _figure_of(result)
         target = out if out is not None else target
         _save(figure, target)
-        if not quiet:
+        if json:
+            print_json({"file": target})
+        elif not quiet:
             note_written(str(target))
 
 
@@ -203,9 +223,11 @@ def _sweep_figure(path: Path) -> Figure:
 
     try:
         frame: Any = pandas.read_csv(path)
+        if "parameter" not in frame:
+            return _two_parameters(path, frame).plot()
         labels = list(dict.fromkeys(frame["policy"]))
         shape = (len(labels), -1)
-        return plot_sweep(
+        figure = plot_sweep(
             str(frame["parameter"].iloc[0]),
             frame["value"].to_numpy().reshape(shape)[0],
             frame["mean"].to_numpy().reshape(shape),
@@ -213,10 +235,27 @@ def _sweep_figure(path: Path) -> Figure:
             labels,
             int(frame["runs"].iloc[0]),
         )
+        return cast("Figure", figure)
     except FileNotFoundError:
         raise StateError(f"there is no file {str(path)!r}; give the folder that belated sweep wrote.") from None
     except (KeyError, ValueError, IndexError) as error:
         raise StateError(f"{str(path)!r} is not a sweep's table, or is damaged: {error}.") from error
+
+
+def _two_parameters(path: Path, frame: Any) -> Sweep:
+    """The sweep over two parameters whose table this is, from the results beside it."""
+    from belated.simulation.result import Result
+    from belated.studies.study import Axis
+    from belated.studies.sweep import Sweep
+
+    names = list(frame.columns[1:3])
+    labels = list(dict.fromkeys(frame["policy"]))
+    results = [Result.load(file) for file in sorted((path.parent / "results").glob("*.npz"))]
+    points = [tuple(point) for point in frame[names].to_numpy(object)[: len(frame) // len(labels)].tolist()]
+    if len(results) != len(points):
+        raise StateError(f"it has {len(points)} pairs of values, and there are {len(results)} results beside it")
+    axes = tuple(Axis(name, tuple(dict.fromkeys(frame[name]))) for name in names)
+    return Sweep(" x ".join(names), points, labels, results, axes)
 
 
 def _save(figure: Figure, target: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
@@ -53,31 +53,49 @@ def summary(result: Result, width: int = 80) -> Table:
         table.add_column("above the best", justify="right", no_wrap=True)
     for name in ("best\narm", "ob-\nserved", "in\nflight", "lost")[:room]:
         table.add_column(name, justify="right", no_wrap=True)
+    for row in policy_rows(result):
+        cells = [row["label"], plus_minus(row["regret"], row["stderr"])]
+        above = row["above_best"]
+        if several:
+            cells.append("best" if above is None else _difference(above))
+        shares = [percentage(row["best_arm"]) if row["best_arm"] is not None else "?"]
+        shares += [percentage(row[name]) for name in ("observed", "in_flight", "lost")]
+        table.add_row(*cells, *shares[:room], style="green" if several and above is None else "")
+    return table
+
+
+def policy_rows(result: Result) -> list[dict[str, Any]]:
+    """The numbers of the table, for each policy: mean regret at the horizon and its standard error, the paired
+    difference to the best policy (None for that one) with the ratio of both, and shares of the pulls: of the best arm
+    (None if it is not known), and of pulls whose feedback was observed, is in flight and was lost."""
     final = result.final.mean(axis=1)
     stderr = result.final.std(axis=1, ddof=1) / np.sqrt(result.runs) if result.runs > 1 else np.full(final.size, np.nan)
     best = int(np.argmin(final))
     share_of_best = best_arm_pulls(result)
-    for row, label in enumerate(result.labels):
-        cells = [label, plus_minus(final[row], stderr[row])]
-        if several:
-            cells.append("best" if row == best else _difference(result, row, best))
-        pulls = float(result.pulls[row].sum(dtype=np.int64))
-        counts = [result.observed, result.in_flight, result.lost]
-        shares = [percentage(*share_of_best[row]) if share_of_best is not None else "?"]
-        shares += [percentage(float(count[row].sum(dtype=np.int64)), pulls) for count in counts]
-        table.add_row(*cells, *shares[:room], style="green" if several and row == best else "")
-    return table
+    counts = {"observed": result.observed, "in_flight": result.in_flight, "lost": result.lost}
+    rows = []
+    for number, label in enumerate(result.labels):
+        row: dict[str, Any] = {"label": label, "regret": float(final[number]), "stderr": float(stderr[number])}
+        row["above_best"] = None
+        if number != best:
+            difference = result.difference(number, best)
+            ratio = float(final[number] / final[best]) if final[best] > 0.0 else None
+            row["above_best"] = {"mean": difference.mean, "stderr": difference.stderr, "ratio": ratio}
+        row["best_arm"] = None if share_of_best is None else _share(*share_of_best[number])
+        pulls = float(result.pulls[number].sum(dtype=np.int64))
+        row |= {name: _share(float(count[number].sum(dtype=np.int64)), pulls) for name, count in counts.items()}
+        rows.append(row)
+    return rows
 
 
-def _difference(result: Result, row: int, best: int) -> str:
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0.0 else 0.0
+
+
+def _difference(above: dict[str, Any]) -> str:
     """The paired difference of a policy to the best one, and their ratio."""
-    difference = result.difference(row, best)
-    smallest = float(result.final[best].mean())
-    text = plus_minus(difference.mean, difference.stderr, "+")
-    if smallest <= 0.0:
-        return text
-    times = float(result.final[row].mean()) / smallest
-    return f"{text}, {f'{times:,.0f}' if times >= 10 else f'{times:.2f}'}x"
+    text, times = plus_minus(above["mean"], above["stderr"], "+"), above["ratio"]
+    return text if times is None else f"{text}, {f'{times:,.0f}' if times >= 10 else f'{times:.2f}'}x"
 
 
 def best_arm_pulls(result: Result) -> list[tuple[float, float]] | None:
@@ -97,9 +115,10 @@ def best_arm_pulls(result: Result) -> list[tuple[float, float]] | None:
 
 
 def sweep_table(sweep: Sweep) -> Table:
-    """One row per value, one column per policy; the smallest regret of a row is highlighted."""
+    """One row per value, or pair of values, one column per policy; the smallest regret of a row is highlighted."""
     table = plain_table()
-    table.add_column(sweep.name, justify="right", style="bold", overflow="fold")
+    for axis in sweep.axes:
+        table.add_column(axis.name, justify="right", style="bold", overflow="fold")
     for label in sweep.labels:
         table.add_column(label, justify="right", overflow="fold")
     best = sweep.mean.argmin(axis=0)
@@ -111,7 +130,8 @@ def sweep_table(sweep: Sweep) -> Table:
             )
             for row in range(len(sweep.labels))
         ]
-        table.add_row(f"{value:,}" if isinstance(value, int) else str(value), *cells)
+        point = value if sweep.parameters else [value]
+        table.add_row(*(f"{part:,}" if isinstance(part, int) else str(part) for part in point), *cells)
     return table
 
 

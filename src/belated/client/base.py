@@ -109,13 +109,15 @@ class Operations:
         name: str,
         arms: Sequence[str],
         policy: Policy | Mapping[str, Any] | None,
-        seed: int,
+        seed: int | None,
         silence: Mapping[str, float] | None,
     ) -> Exchange[None]:
         """Create an experiment."""
         if isinstance(arms, str):
             raise InvalidParameter(f"arms is {arms!r}; give a list of names, such as ['red', 'green'].")
-        body: Data = {"name": name, "arms": list(arms), "seed": seed}
+        body: Data = {"name": name, "arms": list(arms)}
+        if seed is not None:
+            body["seed"] = seed
         if policy is not None:
             body["policy"] = policy_payload(policy)
         if silence is not None:
@@ -127,19 +129,21 @@ class Operations:
         for payload in history_payloads(bandit):
             yield from self._request("POST", f"/v1/experiments/{url_path(name)}/history", payload, ignore)
 
-    def choose(self, id: str | None, unit: str | None, metadata: Mapping[str, Any] | None) -> Exchange[Decision[str]]:
+    def choose(
+        self, id: str | None, unit: str | None, metadata: Mapping[str, Any] | None
+    ) -> Exchange[Decision[str, str]]:
         """Make a decision."""
         id = new_id() if id is None else check_new_id(id)
         return self._decide(id, {"unit": unit, "metadata": metadata}, parse_decision, id)
 
     def choose_many(
         self, n: int, id: str | None, unit: str | None, metadata: Mapping[str, Any] | None
-    ) -> Exchange[list[Decision[str]]]:
+    ) -> Exchange[list[Decision[str, str]]]:
         """Make several decisions, in as many requests as necessary."""
         count = check_integer("n", n, 0)
         total = count if count > BATCH else None  # so that another n with this id is recognised as another request
         id = new_id() if id is None else check_new_id(id, LONGEST_SUFFIX if total is not None else 0)
-        decisions: list[Decision[str]] = []
+        decisions: list[Decision[str, str]] = []
         for first in range(0, count, BATCH):
             body = {"unit": unit, "metadata": metadata, "count": min(BATCH, count - first), "of": total}
             request_id = f"{id}.{first}" if first else id
@@ -232,7 +236,13 @@ class BaseClient:
         )
 
     def experiment(self, name: str) -> Self:
-        """Return the same client for another experiment. They share connections: closing one closes all."""
+        """Return the same client for another experiment. They share connections: closing one closes all.
+
+        Parameters
+        ----------
+        name
+            The name of the other experiment.
+        """
         client = copy.copy(self)
         client._operations = Operations(self._operations.retries, self._operations.wait, name)
         return client

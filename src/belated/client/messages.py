@@ -8,14 +8,14 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from belated.client.protocol import RETRY_STATUSES, Retry, error_of
 from belated.errors import BelatedError, InvalidParameter, UnknownDecision
-from belated.live.types import ArmSummary, Decision
+from belated.live.types import UNIT_RANGE, ArmSummary, Decision
 from belated.validation import is_integer
 
 if TYPE_CHECKING:
@@ -95,8 +95,14 @@ def history_payloads(bandit: Bandit | Mapping[str, Any]) -> Iterator[Data]:
         from belated.live.bandit import Bandit
 
         bandit = Bandit.from_dict(bandit)
+    if bandit.reward_range != UNIT_RANGE:
+        low, high = bandit.reward_range
+        raise InvalidParameter(
+            f"the bandit's rewards are in [{low:g}, {high:g}], and a server takes rewards in [0, 1]; keep it as a "
+            "Bandit, or start an experiment with the rewards (reward - low) / (high - low)."
+        )
     saved = bandit.to_dict()
-    common = {"arms": saved["arms"], "seed": saved["seed"], "policy": policy_payload(bandit.policy)}
+    common = {"arms": _names_on_server(bandit.arms), "seed": saved["seed"], "policy": policy_payload(bandit.policy)}
     decisions, feedback = saved["decisions"], saved["answers"]
     decided = observed = 0
     more = True
@@ -114,6 +120,18 @@ def history_payloads(bandit: Bandit | Mapping[str, Any]) -> Iterator[Data]:
         more = decided + observed < len(decisions) + len(feedback)
         part = {"after": after, "first": first, "decisions": decisions[first:decided], "answers": batch, "more": more}
         yield {**common, **part}
+
+
+def _names_on_server(arms: Sequence[Any]) -> list[str]:
+    """The names of a bandit's arms as strings, which names on a server are."""
+    names = [str.__str__(arm) if isinstance(arm, str) else str(arm) for arm in arms]
+    for index, name in enumerate(names):
+        if not name or name in names[:index]:
+            is_what = f"is {name!r}, like that of {arms[names.index(name)]!r}" if name else "is empty"
+            raise InvalidParameter(
+                f"the name of the arm {arms[index]!r} on the server {is_what}; give the bandit arms whose str() differ."
+            )
+    return names
 
 
 # ---- responses ----
@@ -145,12 +163,12 @@ def read_fields(cls: type[T], data: Data) -> T:
     return cls(**{name: data[name] for name in names})
 
 
-def parse_summary(state: Data) -> list[ArmSummary]:
+def parse_summary(state: Data) -> list[ArmSummary[str]]:
     """The statistics of each arm."""
     return [read_fields(ArmSummary, arm) for arm in state["arms"]]
 
 
-def parse_decision(data: Data) -> Decision[str]:
+def parse_decision(data: Data) -> Decision[str, str]:
     """A decision."""
     return Decision(str(data["id"]), str(data["arm"]))
 

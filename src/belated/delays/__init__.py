@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from belated.delays._base import DelayLaw as DelayLaw
     from belated.delays._base import delay_law as delay_law
     from belated.delays._base import floor_rounds as floor_rounds
+    from belated.delays.batch import Batch as Batch
     from belated.delays.by_reward import ByReward as ByReward
+    from belated.delays.by_round import ByRound as ByRound
     from belated.delays.empirical import Empirical as Empirical
     from belated.delays.fixed import Fixed as Fixed
     from belated.delays.from_scipy import FromScipy as FromScipy

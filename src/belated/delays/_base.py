@@ -1,21 +1,23 @@
-"""The base of all delay laws: a distribution on {0, 1, 2, ..., never} that may depend on the reward."""
+"""The base of all delay laws: a distribution on {0, 1, 2, ..., never} that may depend on the reward and the round."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
 
 from belated.errors import InvalidParameter
 from belated.kernel.law_table import LawRow, LawTableBuilder
-from belated.registry import Registry
+from belated.registry import Registry, import_object
 from belated.rewards._base import RewardLaw
-from belated.validation import Domain, Validated, check_number
+from belated.validation import Domain, Validated, check_integer, check_number
 
+SAMPLE, PLOT = "belated.engine.law_samples:sample_delays", "belated.simulation.law_figures:plot_delays"
+"""Functions of higher layers, which are loaded when they are first used."""
 _LONGEST_SUM = 10_000_000
 """The longest delay up to which an expectation is summed term by term."""
 
@@ -30,7 +32,13 @@ class DelayLaw(Validated, ABC):
 
     @abstractmethod
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """P(delay <= rounds); tends to 1 - P(never)."""
+        """P(delay <= rounds); tends to 1 - P(never).
+
+        Parameters
+        ----------
+        rounds
+            A number of rounds, or an array of them.
+        """
 
     @property
     def never(self) -> float:
@@ -43,7 +51,13 @@ class DelayLaw(Validated, ABC):
         return math.inf
 
     def quantile(self, q: float) -> float:
-        """min { g : P(delay <= g) >= q }, the paper's d(q): an integer, or ``math.inf`` if the level is not reached."""
+        """min { g : P(delay <= g) >= q }, the paper's d(q): an integer, or ``math.inf`` if the level is not reached.
+
+        Parameters
+        ----------
+        q
+            The level, a number in [0, 1]; 0.5 gives the median.
+        """
         q = check_level(q)
         if q == 0.0 or float(self.cdf(0)) >= q:
             return 0
@@ -86,7 +100,70 @@ class DelayLaw(Validated, ABC):
         return False
 
     def given(self, reward: RewardLaw) -> DelayLaw:
-        """The marginal law of the delay for an arm with this reward law; raises if the two do not fit together."""
+        """The marginal law of the delay for an arm with this reward law; raises if the two do not fit together.
+
+        Parameters
+        ----------
+        reward
+            The reward law of the arm.
+        """
+        return self
+
+    def sample(
+        self, n: int, seed: int | None = None, *, reward: RewardLaw | float | None = None, round: int = 1
+    ) -> npt.NDArray[np.float64]:
+        """``n`` delays, drawn as the engine draws them; inf for never. Without a seed, other ones each time.
+
+        Delays beyond 2^31 - 2 rounds, the longest horizon, come out as that.
+
+        Parameters
+        ----------
+        n
+            How many.
+        seed
+            A whole number >= 0: the same seed gives the same delays.
+        reward
+            A reward law, or one reward, for delays that depend on it.
+        round
+            The round of the pulls, for delays that depend on it.
+
+        Examples
+        --------
+        >>> from belated.delays import Empirical
+        >>> Empirical([0, 3, 10], never=0.5).sample(6, seed=2).tolist()
+        [10.0, inf, 10.0, 0.0, inf, inf]
+        """
+        sampled: npt.NDArray[np.float64] = import_object(SAMPLE)(self, n, seed, reward, round)
+        return sampled
+
+    def plot(self, ax: Any = None, *, reward: RewardLaw | float | None = None, round: int = 1) -> Any:
+        """P(delay > g) against g, with the share that never comes. Returns a figure, or ``ax`` if it is given.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw into; by default those of a new figure.
+        reward
+            A reward law, or one reward, for delays that depend on it.
+        round
+            The round of the pulls, for delays that depend on it.
+        """
+        return import_object(PLOT)(self, ax, reward, round)
+
+    @property
+    def depends_on_round(self) -> bool:
+        """Whether the law of the delay is not the same in all rounds."""
+        return False
+
+    def at(self, now: int) -> DelayLaw:
+        """The law of the delay of a pull in one round, which does not depend on the round.
+
+        Parameters
+        ----------
+        now
+            The round of the pull, from 1 on.
+        """
+        check_round(now)
         return self
 
     @abstractmethod
@@ -100,6 +177,31 @@ class DelayLaw(Validated, ABC):
         ``builder.steps(...)``."""
 
 
+class RoundDependentLaw(DelayLaw):
+    """The base of delay laws that differ from round to round: they have no distribution but that of a round,
+    :meth:`at`."""
+
+    @property
+    def depends_on_round(self) -> bool:
+        return True
+
+    @property
+    def expected(self) -> float:
+        raise self._needs_round()
+
+    def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        raise self._needs_round()
+
+    @abstractmethod
+    def at(self, now: int) -> DelayLaw: ...
+
+    def _needs_round(self) -> InvalidParameter:
+        return InvalidParameter(
+            f"{type(self).__name__} has no single distribution: the delay depends on the round. Use law.at(round) for "
+            "the law of one round."
+        )
+
+
 DELAYS: Registry[DelayLaw] = Registry("delay law", "belated.delays")
 L = TypeVar("L", bound=DelayLaw)
 
@@ -110,12 +212,22 @@ def delay_law(cls: type[L]) -> type[L]:
     return DELAYS.register(cls)
 
 
+def what_law_is(law: RewardLaw | DelayLaw) -> str:
+    """What kind of law was given, where the other kind belongs: "a reward law from belated.rewards"."""
+    return "a reward law from belated.rewards" if isinstance(law, RewardLaw) else "a delay law from belated.delays"
+
+
 _LEVEL = Domain(0, 1)
 
 
 def check_level(q: float) -> float:
     """Check that a quantile level is a number in [0, 1]."""
     return check_number("the quantile's level", q, _LEVEL)
+
+
+def check_round(now: int) -> int:
+    """Check that this is the number of a round."""
+    return check_integer("the round", now, 1)
 
 
 def floor_rounds(rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:

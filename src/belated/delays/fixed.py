@@ -14,6 +14,13 @@ from belated.validation import Rounds
 class Fixed(DelayLaw):
     """Always ``rounds``; 0 is the classical bandit without delay.
 
+    Parameters
+    ----------
+    rounds
+        The delay of all feedback, in rounds.
+
+    Examples
+    --------
     >>> Fixed(200).quantile(0.5)
     200
     """

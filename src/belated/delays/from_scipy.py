@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
+from belated.delays._scipy_cdf import ScipyCdf, scipy_cdf
 from belated.errors import InvalidParameter
 from belated.rewards import RewardLaw
+from belated.rewards._scipy import describe, is_discrete
 
 _FIRST_BLOCK, _BLOCK = 1 << 12, 1 << 16
 """Rounds of the distribution function evaluated at a time: few at first, as most laws end early."""
@@ -27,6 +30,13 @@ class FromScipy(DelayLaw):
     The engine draws from a table of its distribution function, up to the horizon or until less than 2^-53 of the mass
     is left.
 
+    Parameters
+    ----------
+    frozen : distribution of scipy.stats
+        A distribution of ``scipy.stats`` with its parameters, such as ``scipy.stats.expon(scale=100)``; in rounds.
+
+    Examples
+    --------
     >>> import scipy.stats
     >>> FromScipy(scipy.stats.expon(scale=100)).quantile(0.5)
     69
@@ -52,10 +62,8 @@ class FromScipy(DelayLaw):
                 "[0, inf)."
             )
 
-    @property
-    def _discrete(self) -> bool:
-        kinds = {kind.__name__ for kind in type(self.frozen).__mro__}
-        return bool(kinds & {"rv_discrete", "rv_discrete_frozen", "DiscreteDistribution"})
+    def __repr__(self) -> str:
+        return f"FromScipy({describe(self.frozen)})"
 
     @property
     def longest(self) -> float:
@@ -63,7 +71,7 @@ class FromScipy(DelayLaw):
         if math.isinf(high):
             return math.inf
         top = math.floor(high)
-        return top if self._discrete or top < high or top == 0 else top - 1
+        return top if is_discrete(self.frozen) or top < high or top == 0 else top - 1
 
     @property
     def expected(self) -> float:
@@ -72,10 +80,10 @@ class FromScipy(DelayLaw):
         mean = float(self.frozen.mean())
         if not math.isfinite(mean):
             return math.inf
-        if self._discrete and float(self.frozen.support()[0]).is_integer():
+        if is_discrete(self.frozen) and float(self.frozen.support()[0]).is_integer():
             return mean
         stop = int(min(self.longest, _SUMMED))
-        total = math.fsum(self.frozen.sf(np.arange(1.0, stop + 1.0)))
+        total = math.fsum(self._function.survival(np.arange(1.0, stop + 1.0)))
         if stop == self.longest or float(self.frozen.sf(stop)) < 1e-16:
             return total
         edges = np.concatenate([[0.0], 2.0 ** np.arange(-20.0, math.log2(stop)), [stop + 0.5]])
@@ -86,15 +94,22 @@ class FromScipy(DelayLaw):
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
         g = floor_rounds(rounds)
-        edge = np.nextafter(g + 1.0, g) if self._discrete else g + 1.0  # floor(X) <= g exactly if X < g + 1
-        return np.where(g >= 0.0, self.frozen.cdf(edge), 0.0)
+        return np.where(g >= 0.0, self._function.at(self._edges(g)), 0.0)
+
+    @cached_property
+    def _function(self) -> ScipyCdf:
+        return scipy_cdf(self.frozen)
+
+    def _edges(self, g: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Where the distribution function of X is P(floor(X) <= g): floor(X) <= g exactly if X < g + 1."""
+        return np.nextafter(g + 1.0, g) if is_discrete(self.frozen) else g + 1.0
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
         blocks = []
         start, size = 0, _FIRST_BLOCK
         last = min(self.longest, builder.horizon)
         while start <= last:
-            block = self.cdf(np.arange(start, min(start + size, last + 1)))
+            block = self._function.row(self._edges(np.arange(float(start), min(start + size, last + 1))))
             blocks.append(block)
             start, size = start + size, min(2 * size, _BLOCK)
             if block[-1] >= 1.0 - 2.0**-53:

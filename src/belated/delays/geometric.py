@@ -20,6 +20,13 @@ class Geometric(DelayLaw):
     """The geometric distribution on 0, 1, 2, ... with this ``mean``: in each round the feedback arrives with
     probability 1 / (1 + mean).
 
+    Parameters
+    ----------
+    mean
+        The mean delay, in rounds.
+
+    Examples
+    --------
     >>> Geometric(200).quantile(0.5)
     138
     """

@@ -21,6 +21,16 @@ class LogNormal(DelayLaw):
     """The integer part of a log-normal variable with this ``median``; ``sigma`` is the standard deviation of its
     logarithm.
 
+    Parameters
+    ----------
+    median
+        The median of the variable before it is rounded down, in rounds.
+    sigma
+        The standard deviation of its logarithm: 1 makes the longest of ten delays about five times the median, 2 about
+        twenty times.
+
+    Examples
+    --------
     >>> LogNormal(100.0, 1.5).quantile(0.5)
     99
     """

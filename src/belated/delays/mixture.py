@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
+from belated.delays._base import what_law_is
 from belated.errors import InvalidParameter
 from belated.rewards import RewardLaw
 from belated.validation import Domain, check_number
@@ -20,6 +21,13 @@ _WEIGHT = Domain(0, 1e12)
 class Mixture(DelayLaw):
     """One of several laws, drawn with probability proportional to its weight (>= 0).
 
+    Parameters
+    ----------
+    parts : list of (weight, law)
+        The laws and their weights, which need not add up to 1.
+
+    Examples
+    --------
     >>> from belated.delays import Fixed, Never
     >>> late_or_lost = Mixture([(0.7, Fixed(100)), (0.3, Never())])
     >>> late_or_lost.quantile(0.7), late_or_lost.quantile(0.71)
@@ -36,8 +44,10 @@ class Mixture(DelayLaw):
         parts = []
         for j, part in enumerate(self.parts):
             if not isinstance(part, Sequence) or len(part) != 2 or not isinstance(part[1], DelayLaw):
+                is_reward = isinstance(part, Sequence) and len(part) == 2 and isinstance(part[1], RewardLaw)
+                mistaken = f", whose law is {what_law_is(part[1])}" if is_reward else ""
                 raise InvalidParameter(
-                    f"Mixture: part {j} is {part!r}; give (weight, delay law), such as (0.5, Fixed(10))."
+                    f"Mixture: part {j} is {part!r}{mistaken}; give (weight, delay law), such as (0.5, Fixed(10))."
                 )
             parts.append((check_number(f"Mixture: the weight of part {j}", part[0], _WEIGHT), part[1]))
         total = math.fsum(weight for weight, _ in parts)
@@ -53,7 +63,7 @@ class Mixture(DelayLaw):
 
     @property
     def never(self) -> float:
-        return math.fsum(weight * law.never for weight, law in self._present)
+        return min(math.fsum(weight * law.never for weight, law in self._present), 1.0)  # weights are rounded
 
     @property
     def longest(self) -> float:
@@ -78,6 +88,13 @@ class Mixture(DelayLaw):
     @property
     def depends_on_reward(self) -> bool:
         return any(law.depends_on_reward for _, law in self._present)
+
+    @property
+    def depends_on_round(self) -> bool:
+        return any(law.depends_on_round for _, law in self._present)
+
+    def at(self, now: int) -> DelayLaw:
+        return Mixture([(weight, law.at(now)) for weight, law in self.parts])
 
     def given(self, reward: RewardLaw) -> DelayLaw:
         if not self.depends_on_reward:

@@ -14,6 +14,13 @@ from belated.validation import Probability
 class PacketLoss(DelayLaw):
     """Delay 0 with probability ``observed``, else never: the paper's packet loss.
 
+    Parameters
+    ----------
+    observed
+        The probability that feedback comes; it then comes at once.
+
+    Examples
+    --------
     >>> PacketLoss(0.1).quantile(0.1), PacketLoss(0.1).quantile(0.2)
     (0, inf)
     """

@@ -23,6 +23,15 @@ class Pareto(DelayLaw):
 
     The mean is infinite for alpha <= 1.
 
+    Parameters
+    ----------
+    alpha
+        The exponent of the tail: the smaller, the heavier. To be twice as late is 2^alpha times rarer.
+    scale
+        The smallest value of the variable before it is rounded down, in rounds.
+
+    Examples
+    --------
     >>> Pareto(0.2).quantile(0.5), Pareto(0.2).quantile(1.0)
     (31, inf)
     """

@@ -17,6 +17,13 @@ from belated.validation import NonNegative
 class Poisson(DelayLaw):
     """The Poisson distribution with this ``mean``.
 
+    Parameters
+    ----------
+    mean
+        The mean delay, in rounds.
+
+    Examples
+    --------
     >>> Poisson(200).quantile(0.5)
     200
     """

@@ -18,6 +18,15 @@ from belated.validation import Rounds
 class Uniform(DelayLaw):
     """Every integer from ``low`` to ``high``, both included, with the same probability.
 
+    Parameters
+    ----------
+    low
+        The shortest delay, in rounds.
+    high
+        The longest delay, in rounds; not below ``low``.
+
+    Examples
+    --------
     >>> Uniform(10, 19).quantile(0.5)
     14
     """

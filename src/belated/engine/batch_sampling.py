@@ -16,6 +16,7 @@ from belated.engine.sampling import (
     KINDS,
     delay_of,
     descend,
+    draw_delay_in_round,
     fixed_delay,
     reward_of,
     step_delay,
@@ -23,7 +24,21 @@ from belated.engine.sampling import (
     within,
 )
 from belated.kernel.jit import inline, outlined
-from belated.kernel.law_table import BY_CELL, FEW, FIRST_LAW, FIXED, MIXTURE, STEPS, UNSURE, LawRow, LawTable, row_at
+from belated.kernel.law_table import (
+    AFFINE,
+    BY_CELL,
+    FEW,
+    FIRST_LAW,
+    FIXED,
+    MIXTURE,
+    STEPS,
+    UNSURE,
+    LawRow,
+    LawTable,
+    depends_on_round,
+    map_reward,
+    row_at,
+)
 from belated.kernel.rng import to_unit
 from belated.rewards.bernoulli import is_success
 
@@ -45,12 +60,18 @@ def _draw_successes(laws: LawTable, row: Any, words: Any, rewards: Any) -> None:
 @inline
 def _draw_rewards(laws: LawTable, row: Any, words: Any, rewards: Any) -> None:
     """The rewards of a batch of pulls."""
+    mapped = row_at(laws, row)
+    if mapped.kind == AFFINE:
+        row = np.uint32(mapped.i)
     law = row_at(laws, row)
     if law.kind == BERNOULLI:
         _draw_successes(laws, row, words, rewards)
     else:
         for index in range(words.shape[0]):
             rewards[index] = reward_of(law, laws, words[index])
+    if mapped.kind == AFFINE:
+        for index in range(words.shape[0]):
+            rewards[index] = map_reward(mapped, rewards[index])
 
 
 # ---- delays of rows that lead to no other ----
@@ -227,6 +248,7 @@ class BatchKinds(NamedTuple):
     only_bernoulli: bool  # all rewards
     delays: tuple[int, ...]  # numbers of delay laws with their own kernel
     leads: bool  # whether some rows lead to others
+    by_round: bool = False  # whether some delays depend on the round: then a batch is one pull
 
 
 ALL_KINDS = BatchKinds(only_bernoulli=False, delays=tuple(number for number, _ in _fills), leads=True)
@@ -235,6 +257,8 @@ ALL_KINDS = BatchKinds(only_bernoulli=False, delays=tuple(number for number, _ i
 def kinds_in(laws: LawTable, rewards: int) -> BatchKinds:
     """The kinds of a table whose first rows, as many as ``rewards``, are the rewards. Rare combinations count as all,
     so that few are ever compiled."""
+    if depends_on_round(laws):
+        return ALL_KINDS._replace(by_round=True)
     own = {int(kind) for kind in laws.kind[rewards:] if kind >= FIRST_LAW}
     leads = bool((laws.kind[rewards:] <= BY_CELL).any())
     is_common = (laws.kind[:rewards] == BERNOULLI).all() and len(own) + leads <= 1
@@ -243,10 +267,18 @@ def kinds_in(laws: LawTable, rewards: int) -> BatchKinds:
 
 def batch_draws(kinds: BatchKinds) -> tuple[Any, Any]:
     """Two kernel functions for batches of pulls: ``(laws, row, words, rewards)`` draws their rewards,
-    ``(laws, row, rewards, words, delays, scratch)`` their delays."""
+    ``(laws, row, rewards, words, delays, scratch, now)`` their delays."""
     draw_simple_delays = _simple_delays(kinds.delays)
 
-    def draw_delays_of_parts(laws: LawTable, row: Any, rewards: Any, words: Any, delays: Any, scratch: Any) -> None:
+    def draw_delays_in_round(
+        laws: LawTable, row: Any, rewards: Any, words: Any, delays: Any, scratch: Any, now: Any
+    ) -> None:
+        for index in range(words.shape[0]):
+            delays[index] = draw_delay_in_round(laws, row, rewards[index], words[index], now)
+
+    def draw_delays_of_parts(
+        laws: LawTable, row: Any, rewards: Any, words: Any, delays: Any, scratch: Any, now: Any
+    ) -> None:
         count = words.shape[0]
         for index in range(count):
             scratch.u[index] = to_unit(words[index])
@@ -258,10 +290,12 @@ def batch_draws(kinds: BatchKinds) -> tuple[Any, Any]:
         else:
             _draw_nested(laws, law, rewards, count, delays, scratch)
 
-    def draw_delays(laws: LawTable, row: Any, rewards: Any, words: Any, delays: Any, scratch: Any) -> None:
+    def draw_delays(laws: LawTable, row: Any, rewards: Any, words: Any, delays: Any, scratch: Any, now: Any) -> None:
         for index in range(words.shape[0]):
             scratch.u[index] = to_unit(words[index])
         draw_simple_delays(laws, row, scratch.u, words.shape[0], delays, scratch.unsure)
 
     draw_rewards = _draw_successes if kinds.only_bernoulli else _draw_rewards
+    if kinds.by_round:
+        return draw_rewards, inline(draw_delays_in_round)
     return draw_rewards, inline(draw_delays_of_parts if kinds.leads else draw_delays)

@@ -40,6 +40,11 @@ Task = tuple[Callable[..., Any], Policy]
 _pool_lock = threading.Lock()
 
 
+def is_waiting() -> bool:
+    """Whether a pool of processes is at work, perhaps after this one has nothing left to compile."""
+    return _pool_lock.locked()
+
+
 def compile_missing(
     tasks: Sequence[Task], compile_here: Callable[[Task], None], workers: int, stop: npt.NDArray[np.int64]
 ) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 from belated.delays import Fixed, Uniform
 from belated.engine.compile_pool import take
 from belated.engine.encode import encode_problems
-from belated.engine.run import play_ring
 from belated.engine.runner import LOOPS, Chunk, Plan, compile_loop
 from belated.problem import Problem
 from belated.rewards import Bernoulli
@@ -26,11 +25,12 @@ def main() -> None:
     tasks, queue = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_input, daemon=True).start()
     loops = {loop.__name__: loop for loop in LOOPS}
-    plan = Plan(HORIZON, np.array([HORIZON]), 0, np.zeros(1, np.int64))
     for name, policy in take(tasks, queue):
-        delay = Fixed(1) if name == play_ring.__name__ else Uniform(0, 2)
+        loop = loops[name]
+        delay = Fixed(1) if LOOPS[loop].in_ring else Uniform(0, 2)
         problem = encode_problems([Problem([Bernoulli(0.5), Bernoulli(0.5)], delay)], HORIZON)
-        compile_loop(loops[name], policy, Chunk(0, 1, problem), plan)
+        plan = Plan(HORIZON, np.array([HORIZON]), 0, np.zeros(1, np.int64), shuffle=LOOPS[loop].shuffled)
+        compile_loop(loop, policy, Chunk(0, 1, problem), plan)
 
 
 def _end_with_input() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine.sampling import BERNOULLI, KINDS
-from belated.kernel.law_table import BEYOND, FIXED, LawRow, LawTable, LawTableBuilder
+from belated.kernel.law_table import BEYOND, FIXED, LawRow, LawTable, LawTableBuilder, depends_on_round
 from belated.problem import Problem
 
 ROUNDS_OF_A_LOOKUP = 1 << 18
@@ -24,7 +24,7 @@ class EncodedProblem(NamedTuple):
 
     laws: LawTable
     longest: int  # the longest delay of feedback that comes
-    gaps: npt.NDArray[np.float64]  # (problems, K)
+    gaps: npt.NDArray[np.float64]  # (problems, K), in the unit of the rewards, as regret is
 
     def common_delay(self, horizon: int) -> int:
         """The fixed delay that all arms of all problems share, if they do and it is below the horizon; else -1."""
@@ -38,6 +38,11 @@ class EncodedProblem(NamedTuple):
         half = self.gaps.size  # delays follow rewards
         rows = slice(half, 2 * half)
         return np.where(self.laws.kind[rows] == FIXED, self.laws.i[rows], -1).reshape(self.gaps.shape)
+
+    @property
+    def by_round(self) -> bool:
+        """Whether some delay depends on the round."""
+        return depends_on_round(self.laws)
 
     @property
     def binary(self) -> bool:
@@ -61,7 +66,7 @@ def encode_laws(problems: Sequence[Problem], horizon: int, runs: int = 1) -> tup
     )
     known: dict[int, LawRow] = {}  # of delay laws that are the very same object, which is quickly seen
     for number, problem in enumerate(problems):
-        for place, reward, delay in zip(count(number * arms), problem.rewards, problem.delays, strict=False):
+        for place, reward, delay in zip(count(number * arms), problem.rewards_on_scale, problem.delays, strict=False):
             builder.place(place, builder.row(reward))
             row = known.get(id(delay))
             if row is None:

@@ -26,12 +26,18 @@ from belated.engine.run_io import (
     RunOutput,
     Stream,
     as_round,
+    count_rounds,
+    count_run,
+    policy_arm,
+    problem_arm,
     problem_of,
+    record_checkpoint,
     regret,
+    shuffle_arms,
     stop_requested,
     stream_of,
 )
-from belated.engine.sources import BitBuffer, DrawBitNow, DrawBuffer, DrawNow, DrawRewardNow
+from belated.engine.sources import BitBuffer, DrawBitNow, DrawBuffer, DrawInRound, DrawNow, DrawRewardNow
 from belated.engine.timing_wheel import TimingWheel
 from belated.kernel.jit import dispatch, inline, select
 from belated.kernel.law_table import NEVER
@@ -61,6 +67,7 @@ def play_run(
     cursor = first_cursor(channel)
     points = run.checkpoint.shape[0]
     committed = np.int64(-1)
+    last = np.uint32(0)
     while now <= run.horizon:
         if not has_room(channel, now):
             return NO_ROOM, now, point
@@ -77,14 +84,17 @@ def play_run(
             if committed >= 0:
                 break
             # 3. the environment draws reward and delay, and the feedback is sent
-            cursor = _pull(policy, run, state, channel, source, stream, cursor, np.uint32(chosen), now)
+            last = np.uint32(chosen)
+            cursor = _pull(policy, run, state, channel, source, stream, cursor, last, now)
             now = as_round(run, now + 1)
             cursor, now = _play_decided(policy, run, state, channel, source, stream, cursor, now, until)
         if committed >= 0:
             break
         if point < points and until == run.checkpoint[point]:
-            output.curve[number, point] = regret(run, number, state)
+            record_checkpoint(run, output, number, state, point, last)
             point += 1
+        if now & STRIDE == 0:
+            count_rounds(run, now)
         if stop_requested(run):
             return STOPPED, now, point
     # What is left of a run is counted behind the loop, where the threads of a GPU do it together.
@@ -102,7 +112,7 @@ def _pull(
 ) -> Any:
     """Pull ``arm`` in round ``now``: draw, send the feedback, record. Returns the cursor of the next round."""
     rank = np.int64(state.pulls[arm])
-    reward, delay = draw(source, stream, arm, rank)
+    reward, delay = draw(source, stream, problem_arm(run, arm), rank, now)
     cursor = send(channel, policy, run, cursor, arm, rank, now, reward, delay)
     interface.record_pull(policy, state, arm, rank, now)
     return cursor
@@ -153,8 +163,9 @@ than it takes to compile; the threads of a GPU would wait for each other."""
 
 @inline
 def begin_run(run: RunInput, state: State, source: Any, number: Any) -> None:
-    """The state and the source before the first round."""
+    """The state, the source and the order of the arms before the first round."""
     reset(state)
+    shuffle_arms(run, number)
     state.key[0], state.key[1] = run_key(run.seed[2], run.seed[3], run.first_run + number)
     restart(source)
 
@@ -166,16 +177,18 @@ def end_run(run: RunInput, output: RunOutput, state: State, source: Any, number:
     output.final[number] = regret(run, number, state)
     arm = np.uint32(0)
     while arm < np.uint32(state.arms):
-        pulls = np.int64(state.pulls[arm])
+        own = policy_arm(run, arm)
+        pulls = np.int64(state.pulls[own])
         delay = run.fixed_delay[problem, arm]
         output.pulls[number, arm] = pulls
-        output.observed[number, arm] = np.int64(state.observed[arm])
+        output.observed[number, arm] = np.int64(state.observed[own])
         if delay < 0:
             output.lost[number, arm] = count_lost(source, arm, pulls)
         else:
             output.lost[number, arm] = pulls if delay == NEVER else 0
-        output.eliminated_at[number, arm] = state.eliminated_at[arm]
+        output.eliminated_at[number, arm] = state.eliminated_at[own]
         arm += ONE
+    count_run(run)
 
 
 @inline
@@ -193,29 +206,32 @@ def _play_committed(
     """``arm`` is pulled in all rounds from ``now`` on: nothing is left to decide, only its feedback to count."""
     pulls_before = np.int64(state.pulls[arm])
     rank = pulls_before
-    delay = run.fixed_delay[problem_of(run, number), arm]
+    drawn = problem_arm(run, arm)
+    delay = run.fixed_delay[problem_of(run, number), drawn]
     if delay >= 0:
         state.observed[arm] += max(run.horizon - delay - (now - 1), 0)
     else:
         observed = np.int64(0)
         pulled_at = np.int64(now)
         while pulled_at <= run.horizon:
-            if pulled_at & STRIDE == STRIDE and stop_requested(run):
-                break
-            _, delay = draw(source, stream, arm, rank)
+            if pulled_at & STRIDE == STRIDE:
+                count_rounds(run, pulled_at)
+                if stop_requested(run):
+                    break
+            _, delay = draw(source, stream, drawn, rank, pulled_at)
             observed += np.int64(pulled_at + delay <= run.horizon)
             pulled_at += 1
             rank += 1
         state.observed[arm] += observed
     while point < run.checkpoint.shape[0]:
         state.pulls[arm] = pulls_before + (run.checkpoint[point] - (now - 1))
-        output.curve[number, point] = regret(run, number, state)
+        record_checkpoint(run, output, number, state, point, arm)
         point += 1
     state.pulls[arm] = pulls_before + (run.horizon - (now - 1))
 
 
 _for_channels = dispatch(among=(RingBuffer, TimingWheel))
-_for_sources = dispatch(among=(BitBuffer, DrawBuffer, DrawBitNow, DrawNow, DrawRewardNow))
+_for_sources = dispatch(among=(BitBuffer, DrawBuffer, DrawBitNow, DrawInRound, DrawNow, DrawRewardNow))
 
 
 # ---- what a channel does ----
@@ -268,8 +284,8 @@ def restart(source: Any) -> Any:
 
 
 @_for_sources
-def draw(source: Any, stream: Stream, arm: Any, rank: Any) -> Any:
-    """(reward, delay) of an arm's pull number ``rank`` (0, 1, ...), the next one of this arm."""
+def draw(source: Any, stream: Stream, arm: Any, rank: Any, now: Any) -> Any:
+    """(reward, delay) of an arm's pull number ``rank`` (0, 1, ...), the next one of this arm, in round ``now``."""
 
 
 @_for_sources
@@ -315,4 +331,18 @@ def play_wheel(
     policy: Any, run: RunInput, output: RunOutput, state: State, channel: Any, source: Any, position: Any
 ) -> Any:
     """The same with a timing wheel. Each has its own name because compiled code is kept by name."""
+    return _play_chunk(policy, run, output, state, channel, source, position)
+
+
+def play_ring_shuffled(
+    policy: Any, run: RunInput, output: RunOutput, state: State, channel: Any, source: Any, position: Any
+) -> Any:
+    """:func:`play_ring` where the arms are shuffled."""
+    return _play_chunk(policy, run, output, state, channel, source, position)
+
+
+def play_wheel_shuffled(
+    policy: Any, run: RunInput, output: RunOutput, state: State, channel: Any, source: Any, position: Any
+) -> Any:
+    """:func:`play_wheel` where the arms are shuffled."""
     return _play_chunk(policy, run, output, state, channel, source, position)

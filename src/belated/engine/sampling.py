@@ -15,8 +15,11 @@ import numpy as np
 from belated.delays._base import DELAYS
 from belated.kernel.jit import inline, outlined
 from belated.kernel.law_table import (
+    AFFINE,
+    BATCH,
     BEYOND,
     BY_CELL,
+    BY_ROUND,
     FIRST_LAW,
     FIXED,
     MIXTURE,
@@ -24,7 +27,9 @@ from belated.kernel.law_table import (
     LawRow,
     LawTable,
     last_at_most,
+    map_reward,
     row_at,
+    step_at,
 )
 from belated.kernel.rng import to_unit
 from belated.rewards._base import REWARDS
@@ -33,7 +38,7 @@ from belated.rewards.bernoulli import Bernoulli
 _TINY = 2.0**-53
 """Half the distance of two neighbouring uniforms."""
 
-_REWARD_LAWS: list[Any] = list(REWARDS.values())
+_REWARD_LAWS: list[Any] = [law for law in REWARDS.values() if hasattr(law, "draw")]
 _DRAWN: list[Any] = [law for law in DELAYS.values() if hasattr(law, "draw")]
 FORMULAS: list[Any] = [law for law in DELAYS.values() if hasattr(law, "real_delay")]
 
@@ -69,8 +74,11 @@ reward_of = _draw_by_kind(
 
 @inline
 def draw_reward(laws: LawTable, row: Any, word: Any) -> Any:
-    """The reward of the pull with this random word."""
-    return reward_of(row_at(laws, row), laws, word)
+    """The reward of the pull with this random word, on the scale of its problem."""
+    law = row_at(laws, row)
+    is_affine = law.kind == AFFINE
+    reward = reward_of(row_at(laws, np.uint32(law.i)) if is_affine else law, laws, word)
+    return map_reward(law, reward) if is_affine else reward
 
 
 # ---- delays of rows that lead to no other ----
@@ -84,21 +92,8 @@ def fixed_delay(row: LawRow, laws: LawTable, u: Any) -> Any:
 
 @inline
 def step_delay(row: LawRow, laws: LawTable, u: Any) -> Any:
-    """The first delay whose cumulative probability is above u; see :meth:`LawTableBuilder.steps`."""
-    cell = np.uint32(row.k) + np.uint32(u * row.y)
-    entry = np.uint32(laws.whole[cell])
-    step = np.uint32(entry >> np.uint32(1))
-    start = np.uint32(row.i)
-    if entry & np.uint32(1):
-        end = np.uint32(np.uint32(laws.whole[cell + np.uint32(1)]) >> np.uint32(1))
-        while step < end:
-            middle = np.uint32((step + end) >> np.uint32(1))
-            if laws.real[start + middle] > u:
-                end = middle
-            else:
-                step = np.uint32(middle + np.uint32(1))
-    else:
-        step += np.uint32(laws.real[start + step] <= u)
+    """The first delay whose cumulative probability is above u."""
+    step = step_at(row, laws, u)
     return np.int64(row.x) + np.int64(step) if np.int64(step) < row.j else np.int64(BEYOND)
 
 
@@ -169,3 +164,33 @@ def within(laws: LawTable, law: LawRow, part: Any, u: Any) -> Any:
     """Rescale a uniform from its part of a mixture to (0, 1); the table has P(an earlier part) of each part, then 1."""
     below = laws.real[law.i + part]
     return min(max((u - below) / (laws.real[law.i + part + 1] - below), _TINY), 1.0 - _TINY)
+
+
+# ---- delays that may depend on the round ----
+
+
+@inline
+def draw_delay_in_round(laws: LawTable, row: Any, reward: Any, word: Any, now: Any) -> Any:
+    """:func:`draw_delay` of a pull in round ``now``, for all rows."""
+    law, u = descend(laws, row_at(laws, row), reward, to_unit(word))
+    while law.kind == BY_ROUND:
+        part, u = _part_in_round(laws, law, u, now)
+        law, u = descend(laws, row_at(laws, np.uint32(laws.whole[law.k + part])), reward, u)
+    if law.kind == BATCH:
+        return min(law.i - 1 - (np.int64(now) - 1 + law.j) % law.i, np.int64(BEYOND))
+    return delay_of(law, laws, u)
+
+
+@inline
+def _part_in_round(laws: LawTable, law: LawRow, u: Any, now: Any) -> Any:
+    """(which of its rows a row leads to in round ``now``, the uniform within it). A law that drifts is the mixture of
+    the last law and the next, in this order."""
+    moment = float(now)
+    part = last_at_most(laws.real, law.i, law.j, moment)
+    if law.x == 0.0 or part == law.j - 1:
+        return part, u
+    first, end = laws.real[law.i + part], laws.real[law.i + part + 1]
+    share = (end - moment) / (end - first)  # of the last law
+    if u < share:
+        return part, min(max(u / share, _TINY), 1.0 - _TINY)
+    return part + 1, min(max((u - share) / (1.0 - share), _TINY), 1.0 - _TINY)

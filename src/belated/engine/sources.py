@@ -1,7 +1,8 @@
 """Where rewards and delays come from: drawn ahead of time in batches (a CPU), or in their round (a thread of a GPU).
 
 A draw depends only on the run, the arm and the pull's number, so it may be made before it is needed. A batch is drawn
-in one go, law by law: the processor overlaps its draws, and a costly law does not hold up a round."""
+in one go, law by law: the processor overlaps its draws, and a costly law does not hold up a round. Where delays depend
+on the round, which is not known before, a batch is one pull."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.engine.batch_sampling import ALL_KINDS, BatchKinds, batch_draws, kinds_in
-from belated.engine.sampling import draw_delay, draw_reward
+from belated.engine.sampling import draw_delay, draw_delay_in_round, draw_reward
 from belated.kernel.intrinsics import array_at, call_at, table_of
 from belated.kernel.jit import JIT, entry, inline, outlined
-from belated.kernel.law_table import NEVER, LawTable
+from belated.kernel.law_table import NEVER, LawTable, depends_on_round
 from belated.kernel.rng import two_words, word
 from belated.rewards.bernoulli import is_success
 
@@ -39,7 +40,7 @@ class DrawBuffer(NamedTuple):
     reward: npt.NDArray[np.float64]  # (K << bits,)
     delay: npt.NDArray[np.int32]  # (K << bits,)
     lost: npt.NDArray[np.int64]  # (K,) how many draws of each arm, all batches together, have no feedback
-    batch: Any  # for :func:`draw_batch`: a function table or, in plain Python, a Batch
+    batch: Any  # for :func:`draw_batch`: a function table or, in plain Python, BatchArrays
 
     @staticmethod
     def restart(source: Any) -> Any:
@@ -47,9 +48,9 @@ class DrawBuffer(NamedTuple):
             source.lost[arm] = 0
 
     @staticmethod
-    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+    def draw(source: Any, stream: Any, arm: Any, rank: Any, now: Any) -> Any:
         if begins_batch(source, rank):
-            refill(source, stream, arm, rank)
+            refill(source, stream, arm, rank, now)
         index = entry_of(source, arm, rank)
         return source.reward[index], source.delay[index]
 
@@ -74,7 +75,7 @@ class BitBuffer(NamedTuple):
         """The first pull of an arm begins a batch."""
 
     @staticmethod
-    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+    def draw(source: Any, stream: Any, arm: Any, rank: Any, now: Any) -> Any:
         index = np.uint64(rank) & np.uint64((1 << source.bits) - 1)
         if index == 0:
             threshold = source.threshold[np.uint32(stream.reward_row + arm)]
@@ -108,7 +109,7 @@ class Scratch(NamedTuple):
     unsure: npt.NDArray[np.uint32]
 
 
-class Batch(NamedTuple):
+class BatchArrays(NamedTuple):
     """What a batch is written to and drawn from."""
 
     reward: npt.NDArray[np.float64]
@@ -125,10 +126,10 @@ def batch_bits(arms: int, horizon: int, largest: int = LARGEST_BITS) -> int:
 
 def allocate_draw_buffer(
     laws: LawTable, arms: int, horizon: int, *, problems: int = 1, compiles: bool = True
-) -> tuple[DrawBuffer, Batch]:
+) -> tuple[DrawBuffer, BatchArrays]:
     """A buffer for a run of this length, and arrays that must be kept alive as long. Without ``compiles`` the buffer
     has its type, but :func:`draw_batch` is not compiled and must not be called."""
-    bits = batch_bits(arms, horizon)
+    bits = 0 if depends_on_round(laws) else batch_bits(arms, horizon)
     size = 1 << bits
     stored = np.zeros(arms * size), np.zeros(arms * size, np.int32), np.zeros(arms, np.int64)
     scratch = Scratch(
@@ -140,7 +141,7 @@ def allocate_draw_buffer(
         part_u=np.zeros(size),
         unsure=np.zeros(size, np.uint32),
     )
-    batch = Batch(*stored, laws, scratch)
+    batch = BatchArrays(*stored, laws, scratch)
     if not JIT:
         return DrawBuffer(bits, *stored, batch), batch
     address = _batch_drawer(kinds_in(laws, problems * arms))() if compiles else 0
@@ -169,17 +170,20 @@ def entry_of(source: DrawBuffer, arm: Any, rank: Any) -> Any:
 
 
 @inline
-def refill(source: DrawBuffer, stream: Any, arm: Any, rank: Any) -> None:
-    """Draw the batch of an arm that begins with its pull number ``rank``."""
+def refill(source: DrawBuffer, stream: Any, arm: Any, rank: Any, now: Any) -> None:
+    """Draw the batch of an arm that begins with its pull number ``rank``, the pull of round ``now``."""
     reward_row, delay_row = np.uint32(stream.reward_row + arm), np.uint32(stream.delay_row + arm)
-    draw_batch(source.batch, reward_row, delay_row, stream.key_a, stream.key_b, np.int64(arm), rank)
+    draw_batch(source.batch, reward_row, delay_row, stream.key_a, stream.key_b, np.int64(arm), rank, now)
 
 
+@cache
 def _batch_function(kinds: BatchKinds) -> Any:
     """What draws a batch from laws of these kinds, in plain Python."""
     draw_rewards, draw_delays = batch_draws(kinds)
 
-    def draw_batch(batch: Batch, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+    def draw_batch(
+        batch: BatchArrays, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any, now: Any
+    ) -> None:
         laws, scratch = batch.laws, batch.scratch
         size = scratch.u.shape[0]
         for_reward = scratch.word[:size]
@@ -189,7 +193,7 @@ def _batch_function(kinds: BatchKinds) -> Any:
         reward = batch.reward[arm * size : (arm + 1) * size]
         draw_rewards(laws, reward_row, for_reward, reward)
         delay = batch.delay[arm * size : (arm + 1) * size]
-        draw_delays(laws, delay_row, reward, for_delay, delay, scratch)
+        draw_delays(laws, delay_row, reward, for_delay, delay, scratch, now)
         lost: Any = 0
         for index in range(size):
             lost += np.int64(delay[index] == NEVER)
@@ -203,7 +207,7 @@ _TABLE_TYPES = (
     *(np.int64, np.float64, np.float64, np.int64, np.int64, np.int64, np.float64, np.int32),
     *(np.uint64, np.float64, np.uint32, np.uint32, np.int32, np.float64, np.uint32),
 )
-"""Of the arrays of a function table, in the order of the fields of Batch, LawTable and Scratch."""
+"""Of the arrays of a function table, in the order of the fields of BatchArrays, LawTable and Scratch."""
 
 
 @cache
@@ -211,8 +215,10 @@ def _batch_drawer(kinds: BatchKinds) -> Callable[[], int]:
     """The address of the same, for the arrays of a function table, which are in the order of their fields."""
     draw = inline(_batch_function(kinds))
 
-    def draw_batch(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
-        batch = Batch(
+    def draw_batch(
+        table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any, now: Any
+    ) -> None:
+        batch = BatchArrays(
             array_at(table, 0, np.float64),
             array_at(table, 1, np.int32),
             array_at(table, 2, np.int64),
@@ -236,13 +242,15 @@ def _batch_drawer(kinds: BatchKinds) -> Callable[[], int]:
                 unsure=array_at(table, 17, np.uint32),
             ),
         )
-        draw(batch, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank)
+        draw(batch, np.uint32(reward_row), np.uint32(delay_row), np.uint64(key_a), np.uint64(key_b), arm, rank, now)
 
     return entry(by_address=True)(draw_batch)
 
 
 @inline
-def _call_draw_batch(table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any) -> None:
+def _call_draw_batch(
+    table: Any, reward_row: Any, delay_row: Any, key_a: Any, key_b: Any, arm: Any, rank: Any, now: Any
+) -> None:
     call_at(
         table,
         np.int64(reward_row),
@@ -251,14 +259,42 @@ def _call_draw_batch(table: Any, reward_row: Any, delay_row: Any, key_a: Any, ke
         np.int64(key_b),
         np.int64(arm),
         np.int64(rank),
+        np.int64(now),
     )
 
 
-draw_batch = _call_draw_batch if JIT else _batch_function(ALL_KINDS)
+def _draw_batch_in_python(batch: BatchArrays, *pull: Any) -> None:
+    kinds = ALL_KINDS._replace(by_round=depends_on_round(batch.laws))
+    _batch_function(kinds)(batch, *pull)
+
+
+draw_batch = _call_draw_batch if JIT else _draw_batch_in_python
 """(batch, ...): draw a batch. Compiled code calls it by its address, else each policy would have its own copy."""
 
 
 # ---- drawn in its round ----
+
+
+@inline
+def _forget_lost(source: Any) -> None:
+    arm = np.uint32(0)
+    while arm < source.lost.shape[0]:
+        source.lost[arm] = 0
+        arm += np.uint32(1)
+
+
+@inline
+def _draw_reward_now(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+    """(reward, the random word for its delay, the row of the law of the delay)."""
+    for_reward, for_delay = two_words(stream.key_a, stream.key_b, arm, rank)
+    reward = draw_reward(source.laws, np.uint32(stream.reward_row + arm), for_reward)
+    return reward, for_delay, np.uint32(stream.delay_row + arm)
+
+
+@inline
+def _count_if_lost(source: Any, arm: Any, delay: Any) -> None:
+    if delay == NEVER:
+        source.lost[arm] += 1
 
 
 class DrawNow(NamedTuple):
@@ -269,18 +305,35 @@ class DrawNow(NamedTuple):
 
     @staticmethod
     def restart(source: Any) -> Any:
-        arm = np.uint32(0)
-        while arm < source.lost.shape[0]:
-            source.lost[arm] = 0
-            arm += np.uint32(1)
+        _forget_lost(source)
 
     @staticmethod
-    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
-        for_reward, for_delay = two_words(stream.key_a, stream.key_b, arm, rank)
-        reward = draw_reward(source.laws, np.uint32(stream.reward_row + arm), for_reward)
-        delay = np.int64(draw_delay(source.laws, np.uint32(stream.delay_row + arm), reward, for_delay))
-        if delay == NEVER:
-            source.lost[arm] += 1
+    def draw(source: Any, stream: Any, arm: Any, rank: Any, now: Any) -> Any:
+        reward, word, row = _draw_reward_now(source, stream, arm, rank)
+        delay = np.int64(draw_delay(source.laws, row, reward, word))
+        _count_if_lost(source, arm, delay)
+        return reward, delay
+
+    @staticmethod
+    def count_lost(source: Any, arm: Any, pulls: Any) -> Any:
+        return np.int64(source.lost[arm])
+
+
+class DrawInRound(NamedTuple):
+    """The same where delays depend on the round."""
+
+    laws: LawTable
+    lost: Any
+
+    @staticmethod
+    def restart(source: Any) -> Any:
+        _forget_lost(source)
+
+    @staticmethod
+    def draw(source: Any, stream: Any, arm: Any, rank: Any, now: Any) -> Any:
+        reward, word, row = _draw_reward_now(source, stream, arm, rank)
+        delay = np.int64(draw_delay_in_round(source.laws, row, reward, word, now))
+        _count_if_lost(source, arm, delay)
         return reward, delay
 
     @staticmethod
@@ -298,7 +351,7 @@ class DrawRewardNow(NamedTuple):
         """It keeps nothing."""
 
     @staticmethod
-    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+    def draw(source: Any, stream: Any, arm: Any, rank: Any, now: Any) -> Any:
         for_reward, _ = two_words(stream.key_a, stream.key_b, arm, rank)
         return draw_reward(source.laws, np.uint32(stream.reward_row + arm), for_reward), np.int64(0)
 
@@ -317,7 +370,7 @@ class DrawBitNow(NamedTuple):
         """It keeps nothing."""
 
     @staticmethod
-    def draw(source: Any, stream: Any, arm: Any, rank: Any) -> Any:
+    def draw(source: Any, stream: Any, arm: Any, rank: Any, now: Any) -> Any:
         for_reward, _ = two_words(stream.key_a, stream.key_b, arm, np.uint32(rank))
         threshold = source.laws.i[np.uint32(stream.reward_row + arm)]
         return np.uint32(is_success(threshold, for_reward)), np.int64(0)

@@ -16,6 +16,8 @@ from typing import Any
 
 from numba.core import caching
 
+from belated.errors import BelatedWarning
+from belated.kernel.code_files import CodeFiles, is_code_file, warn_unwritable
 from belated.kernel.code_key import code_key
 
 _caching: Any = caching
@@ -33,22 +35,30 @@ def cache_root() -> Path | None:
 
 
 def folder_for(function: Callable[..., Any], owner: type[Any] | None = None, also: Iterable[Any] = ()) -> Path | None:
-    """The folder of a function's compiled code; None where it cannot be kept."""
+    """The folder of a function's compiled code; None where it cannot be kept. A folder with code that cannot be written
+    is read."""
     root = cache_root()
-    key = None if root is None or not _is_importable(owner) else code_key(function, *also, owner=owner)
-    if root is None or key is None:
+    key = None if not _is_importable(owner) else code_key(function, *also, owner=owner)
+    if key is None:
+        return None
+    if root is None:
+        warn_unwritable(None, "there is no home folder")
         return None
     names = [function.__name__, *([] if owner is None else [owner.__name__]), key]
     folder = root / "-".join(names)
     try:
         if folder.is_dir():
-            os.utime(folder)  # in use
+            with suppress(OSError):
+                os.utime(folder)  # in use
+            if any(folder.glob("*.nbc")):
+                return folder
         else:
             _forget_old(root)
             folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):  # numba would complain later
             return folder
-    except OSError:
+    except OSError as error:
+        warn_unwritable(root, error.strerror or str(error))
         return None
 
 
@@ -68,7 +78,7 @@ def _forget_old(root: Path) -> None:
     for folder in root.glob("*"):
         with suppress(OSError):  # another process may be removing it
             is_old = folder.stat().st_mtime < time.time() - _MONTH and re.fullmatch("(.*-)?[0-9a-f]{16}", folder.name)
-            if is_old and all(file.suffix in (".nbi", ".nbc") for file in folder.iterdir()):
+            if is_old and all(is_code_file(file.name) for file in folder.iterdir()):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -78,10 +88,14 @@ def cache_in(folder: Path, function: Callable[..., Any], base: Any = _caching.Fu
     implementation = type(base._impl_class.__name__, (base._impl_class,), {"_locator_classes": [_locator(folder)]})
 
     class Cache(base):  # type: ignore[misc]
-        """Forgets what it cannot read: a damaged file, or one of another version that names classes which are elsewhere
-        now. Code that cannot be kept is compiled again by the next process."""
+        """Has files of its own, which notice damage. Code that cannot be kept is compiled again by the next process."""
 
         _impl_class = implementation
+
+        def __init__(self, function: Callable[..., Any]) -> None:
+            super().__init__(function)
+            numbas: Any = vars(self)["_cache_file"]
+            self._cache_file = CodeFiles(folder, self._impl.filename_base, numbas._dump)
 
         def _index_key(self, sig: Any, codegen: Any) -> Any:
             return sig, codegen.magic_tuple()  # numba's has a hash of closures, which differs in every process
@@ -89,13 +103,20 @@ def cache_in(folder: Path, function: Callable[..., Any], base: Any = _caching.Fu
         def _load_overload(self, *arguments: Any) -> Any:
             try:
                 return super()._load_overload(*arguments)
+            except BelatedWarning:  # an error, if the user says so
+                raise
             except Exception:
-                self.flush()
                 return None
 
         def _save_overload(self, *arguments: Any) -> None:
-            with suppress(Exception):
+            try:
                 super()._save_overload(*arguments)
+            except BelatedWarning:
+                raise
+            except OSError as error:
+                warn_unwritable(folder, error.strerror or str(error))
+            except Exception:  # what cannot be pickled is not kept
+                return
 
         def flush(self) -> None:
             with suppress(OSError):
@@ -115,7 +136,7 @@ def _locator(folder: Path) -> type[Any]:
             return folder.name
 
         def get_disambiguator(self) -> str:
-            return "0"  # instead of the line
+            return "1"  # instead of the line; 0.1.0 had 0, and no checksums
 
         @classmethod
         def from_function(cls, py_func: Any, py_file: str) -> Any:  # noqa: ARG003

@@ -21,12 +21,14 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 
 PARTS = "_belated_parts"
 """Attribute of a function whose body is chosen by types: what gives (name, value) of all it may use, from a policy's
 class or None."""
 
-_LIBRARIES = ("numba", "numpy", "llvmlite", "scipy")
+LIBRARIES = ("numba", "numpy", "llvmlite", "scipy")
 """What comes from these, or from Python itself, counts by its name."""
 
 
@@ -106,22 +108,22 @@ class _Walk:
             if bodies is not None:
                 yield repr([(name, self._text(name, value, is_body=True)) for name, value in bodies(self._owner)])
             else:
-                body = _python_of(function)
+                body = python_of(function)
                 options = sorted(getattr(function, "targetoptions", {}).items())
-                seen = [(name, self._text(name, value)) for name, value in _names_in(body)]
+                seen = [(name, self._text(name, value)) for name, value in names_in(body)]
                 yield f"{body.__module__} {code_digest(body.__code__)} {options} {seen}"  # cached code names its module
 
     def _text(self, name: str, value: Any, *, is_body: bool = False) -> str:
         """Text by which a value is recognised; a function is queued, and stands as its number."""
-        body = _python_of(value)
+        body = python_of(value)
         is_choice = hasattr(value, PARTS)
         if is_choice or isinstance(body, FunctionType):
-            if not is_choice and _is_library(str(body.__module__)):
+            if not is_choice and is_library(str(body.__module__)):
                 return f"{body.__module__}.{body.__qualname__}"
             number = self._numbers.setdefault(id(value), len(self._numbers))
             if number == len(self._functions):
                 self._functions.append(value)
-            if body is value and self._strict and not is_body and not is_choice:  # it may be compiled by an overload
+            if body is value and self._strict and not is_body and not is_choice and _has_overload(body):
                 return f"#{number} {_file_digest(body.__code__.co_filename)}"
             return f"#{number}"
         text = self._plain(name, value)
@@ -151,10 +153,16 @@ class _Walk:
         fields = getattr(value, "_fields", None)  # of a named tuple
         if fields is not None:
             return f"{full}{fields}{self._text(name, tuple(value._field_defaults.values()))}"
-        return full if _is_library(value.__module__) or issubclass(value, BaseException) else None
+        return full if is_library(value.__module__) or issubclass(value, BaseException) else None
 
 
-def _python_of(value: Any) -> Any:
+def text_of(name: str, value: Any) -> str:
+    """Text by which a value that code sees is recognised: a function by nothing but that it is one, a value of unknown
+    kind by its type."""
+    return _Walk(None, strict=False)._text(name, value)
+
+
+def python_of(value: Any) -> Any:
     """The Python function behind what a compiler's decorator, or a class, made of it."""
     if hasattr(value, PARTS):
         return value
@@ -165,7 +173,7 @@ def _python_of(value: Any) -> Any:
     return value
 
 
-def _names_in(body: FunctionType) -> Iterator[tuple[str, Any]]:
+def names_in(body: FunctionType) -> Iterator[tuple[str, Any]]:
     """What a function sees by a name: in its module, in modules that it names, around it, and as a default."""
     names = list(dict.fromkeys(_all_names(body.__code__)))
     visible = [(name, body.__globals__[name]) for name in names if name in body.__globals__]
@@ -190,7 +198,7 @@ def _all_names(code: CodeType) -> Iterator[str]:
 
 def _attributes(name: str, value: Any, names: list[str], modules: set[str]) -> Iterator[tuple[str, Any]]:
     """What a function may see in a module that it names, and in modules therein."""
-    if isinstance(value, ModuleType) and value.__name__ not in modules and not _is_library(value.__name__):
+    if isinstance(value, ModuleType) and value.__name__ not in modules and not is_library(value.__name__):
         modules.add(value.__name__)
         for attribute in names:
             if attribute in vars(value):
@@ -199,13 +207,22 @@ def _attributes(name: str, value: Any, names: list[str], modules: set[str]) -> I
 
 
 @cache
-def _is_library(module: str) -> bool:
+def is_library(module: str) -> bool:
+    """Whether a module belongs to Python itself, or to a library that counts by its name."""
     top = module.partition(".")[0]
-    if top in _LIBRARIES:
+    if top in LIBRARIES:
         return True
     file = getattr(sys.modules.get(top), "__file__", None)
     places = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
     return top in sys.stdlib_module_names and (file is None or file.startswith(places))
+
+
+def _has_overload(function: FunctionType) -> bool:
+    """Whether numba compiles other code in place of a function."""
+    context: Any = cpu_target.typing_context
+    with global_compiler_lock:  # another thread may be compiling
+        context.refresh()
+        return isinstance(context._lookup_global(function), numba.types.Function)
 
 
 @cache
@@ -230,9 +247,9 @@ def python_key(cls: type[Any], *functions: Any, without: Iterable[str] = ()) -> 
     and the functions that these and ``functions`` reach. Other values count by their type."""
     roots: list[tuple[str, Any]] = [(function.__name__, function) for function in functions]
     for base in cls.__mro__:
-        if not _is_library(base.__module__):
+        if not is_library(base.__module__):
             for name, value in sorted(vars(base).items()):
-                body = _python_of(getattr(value, "fget", value))
+                body = python_of(getattr(value, "fget", value))
                 if not name.startswith("__") and name not in without and isinstance(body, FunctionType | int | float):
                     roots.append((name, body))
     return _short([_machinery(), *_Walk(cls, strict=False).lines(roots)])

@@ -6,10 +6,13 @@
 
 *Views*: arrays at a place in another one, for code that lays out its memory by itself.
 
+*Atomic additions*: into memory that the threads of a GPU share.
+
 *Packed bytes*: a word of 64 bits as a short list of up to eight bytes, none of them 0."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -42,11 +45,11 @@ def table_of(address: int, *arrays: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
 
 
 def _no_call(table: Any, *arguments: Any) -> Any:
-    """(table, six integers): call the function of a table."""
+    """(table, seven integers): call the function of a table."""
     raise NotImplementedError
 
 
-def _call(typing: Any, table: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
+def _call(typing: Any, table: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         integers = list(arguments[1:])
@@ -140,6 +143,32 @@ def _array_at(context: Any, builder: Any, array_type: Any, pointer: Any, shape: 
 
 strided_view = _intrinsic(_slice, _strided, literal=True)
 table_view = _intrinsic(_reshape, _table)
+
+
+# ---- atomic additions ----
+
+_adding = threading.Lock()
+_begin_adding, _end_adding = _adding.acquire, _adding.release  # a lock itself would leave the code without a key
+
+
+def _add(table: Any, row: Any, column: Any, number: Any) -> None:
+    """(table, row, column, number): add a whole number to one of a table, which other threads add to as well."""
+    _begin_adding()
+    table[row, column] += table.dtype.type(number)
+    _end_adding()
+
+
+def _add_atomically(typing: Any, table: Any, row: Any, column: Any, number: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        index = builder.add(builder.mul(arguments[1], builder.extract_value(array.shape, 1)), arguments[2])
+        builder.atomic_rmw("add", builder.gep(array.data, [index]), arguments[3], "monotonic")
+        return context.get_dummy_value()
+
+    return types.void(table, types.int64, types.int64, table.dtype), generate
+
+
+atomic_add = _intrinsic(_add, _add_atomically)
 
 
 # ---- packed bytes ----

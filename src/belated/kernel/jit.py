@@ -58,7 +58,7 @@ JIT = not _config.DISABLE_JIT
 SIMULATED = bool(_config.ENABLE_CUDASIM)
 """True under ``NUMBA_ENABLE_CUDASIM=1``: a GPU's threads are played by Python; needs ``NUMBA_DISABLE_JIT=1`` too."""
 
-ADDRESS_ARGUMENTS = 6
+ADDRESS_ARGUMENTS = 7
 """How many integers a function is called with by its address, after the table of its arrays."""
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
@@ -111,21 +111,21 @@ def _address_of(function: Callable[..., None]) -> Callable[[], int]:
     def compiled() -> Any:  # kept: the code lives as long as this
         callback = _callback(function, (arguments, types.void), {}, _OPTIONS)
         callback._cache = DiskCache(function)
-        with without_garbage_collection():
+        with without_garbage_collection(), compiling(function):
             callback.compile()
         return callback
 
     return lambda: int(compiled().address)
 
 
-_compiling = threading.RLock()
+_lock = threading.RLock()
 
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
     """Pause garbage collection while compiling: numba makes millions of objects that stay, and searching them again and
     again took a seventh to a quarter of the time."""
-    with _compiling:  # as the compiler itself
+    with _lock:  # as the compiler itself
         enabled = gc.isenabled()
         gc.disable()
         try:
@@ -135,11 +135,30 @@ def without_garbage_collection() -> Iterator[None]:
                 gc.enable()
 
 
+_now: list[Any] = []
+
+
+@contextmanager
+def compiling(code: Any) -> Iterator[None]:
+    """In this context, :func:`now_compiling` gives ``code``."""
+    _now.append(code)
+    try:
+        yield
+    finally:
+        _now.pop()
+
+
+def now_compiling() -> Any:
+    """What this process compiles or loads at the moment: an entry, what is called by its address, or the key of a
+    kernel of the GPU; None if nothing is."""
+    return next(iter(_now[-1:]), None)
+
+
 def compile_for(function: Callable[..., Any], *arguments: Any) -> None:
     """Compile an entry for arguments of these types, or load it, unless it has code in this process."""
     dispatcher: Any = function
     if not is_compiled(function):
-        with without_garbage_collection():
+        with without_garbage_collection(), compiling(function):
             dispatcher.compile(tuple(dispatcher.typeof_pyval(value) for value in arguments))
 
 
@@ -162,14 +181,14 @@ def dispatch(stub: Any = None, *, among: tuple[type[Any], ...] = ()) -> Any:
     if stub is None:
         return partial(dispatch, among=among)
     name = stub.__name__
-    expected = list(inspect.signature(stub).parameters)
+    expected = arguments_of(stub)
 
     def body_for(first: Any, *_: Any) -> Callable[..., Any] | None:
         if not isinstance(first, _NAMED):
             return None
         owner = _owner(first.instance_class)
         body = getattr(owner, name)
-        parameters = list(inspect.signature(body).parameters)
+        parameters = arguments_of(body)
         if parameters != expected:
             raise TypeError(
                 f"{owner.__name__}.{name} takes ({', '.join(parameters)}); the kernel calls it with "
@@ -180,7 +199,17 @@ def dispatch(stub: Any = None, *, among: tuple[type[Any], ...] = ()) -> Any:
     def call(first: Any, *rest: Any) -> Any:
         return getattr(_owner(type(first)), name)(first, *rest)
 
+    setattr(call, ARGUMENTS, expected)
     return _chosen(stub, call, body_for, lambda owner: [(name, getattr(cls, name, None)) for cls in among or (owner,)])
+
+
+ARGUMENTS = "_belated_arguments"
+"""Attribute of a ``dispatch`` function: the names of the arguments that its bodies must have."""
+
+
+def arguments_of(function: Any) -> list[str]:
+    """The names of a function's arguments; of a ``dispatch`` function those that its bodies must have."""
+    return list(getattr(function, ARGUMENTS, None) or inspect.signature(function).parameters)
 
 
 def select(*, present: F, absent: F, field: str = "", flag: str = "") -> F:
@@ -227,9 +256,22 @@ def class_constant(stub: F) -> F:
     for each in (call, constant):
         each.__name__ = each.__qualname__ = name
         each.__doc__ = stub.__doc__
-    result: Any = _extending.intrinsic(constant) if JIT else call
+    result: Any = call
+    if JIT:
+        result = _extending.intrinsic(constant)
+        result.__class__ = _Constant
+        result.plain = call
     setattr(result, PARTS, lambda owner: [(name, bool(getattr(owner, name, False)))])
     return result  # type: ignore[no-any-return]
+
+
+class _Constant(_extending._Intrinsic):  # type: ignore[misc]
+    """An intrinsic that plain Python can call, too."""
+
+    plain: Any
+
+    def __call__(self, policy: Any) -> Any:
+        return self.plain(policy)
 
 
 _BODY_FOR = "_belated_body_for"

@@ -3,8 +3,9 @@
 A law's ``encode`` returns one row; tables that the row refers to are added to the :class:`LawTableBuilder`. A law with
 a formula brings its own kernel (``draw`` or ``real_delay``, see :class:`belated.delays.DelayLaw`); the others use the
 builder's rows: :meth:`~LawTableBuilder.fixed`, :meth:`~LawTableBuilder.steps` for a table of the distribution function,
-and three that lead to other laws (:meth:`~LawTableBuilder.mixture`, :meth:`~LawTableBuilder.by_value`,
-:meth:`~LawTableBuilder.by_cell`). Delays are drawn by inversion, one uniform per draw."""
+:meth:`~LawTableBuilder.batch` for delays up to the end of a batch of rounds, and four that lead to other laws
+(:meth:`~LawTableBuilder.mixture`, :meth:`~LawTableBuilder.by_value`, :meth:`~LawTableBuilder.by_cell`,
+:meth:`~LawTableBuilder.by_round`). Delays are drawn by inversion, one uniform per draw."""
 
 from __future__ import annotations
 
@@ -22,10 +23,12 @@ NEVER = 2**31 - 1
 BEYOND = 2**31 - 2
 """A finite delay beyond every horizon; longer ones are clipped to it."""
 
-MIXTURE, BY_VALUE, BY_CELL, FIXED, STEPS = range(5)
-"""Kinds of rows that belong to no law. Those up to ``BY_CELL`` lead to other rows; a law with a kernel of its own has a
-number from ``FIRST_LAW`` on."""
-FIRST_LAW = 5
+MIXTURE, BY_VALUE, BY_CELL, FIXED, STEPS, BATCH, BY_ROUND = range(7)
+"""Kinds of rows that belong to no law. Those up to ``BY_CELL``, and ``BY_ROUND``, lead to other rows; the last two need
+the round of the pull. A law with a kernel of its own has a number from ``FIRST_LAW`` on."""
+FIRST_LAW = 7
+AFFINE = -1
+"""The kind of a reward that is another one, mapped by :func:`map_reward`; see :meth:`LawTableBuilder.affine`."""
 
 CELLS_PER_ENTRY, MAX_CELLS = 8, 1 << 14
 """Size of the index that shortens the search in a table of cumulative probabilities: cells per entry, and at most."""
@@ -72,6 +75,11 @@ def row_at(laws: LawTable, row: Any) -> LawRow:
     return LawRow(laws.kind[row], laws.x[row], laws.y[row], laws.i[row], laws.j[row], laws.k[row])
 
 
+def depends_on_round(laws: LawTable) -> bool:
+    """Whether some delay depends on the round of the pull."""
+    return bool(((laws.kind == BATCH) | (laws.kind == BY_ROUND)).any())
+
+
 @inline
 def last_at_most(table: Any, start: Any, size: Any, x: Any) -> Any:
     """The number of entries of table[start + 1 : start + size], ascending, that are at most x."""
@@ -89,6 +97,32 @@ def last_at_most(table: Any, start: Any, size: Any, x: Any) -> Any:
         else:
             high = middle - 1
     return low
+
+
+@inline
+def step_at(row: LawRow, laws: LawTable, u: Any) -> Any:
+    """The first step of a table whose cumulative probability is above u; see :meth:`LawTableBuilder.steps`."""
+    cell = np.uint32(row.k) + np.uint32(u * row.y)
+    entry = np.uint32(laws.whole[cell])
+    step = np.uint32(entry >> np.uint32(1))
+    start = np.uint32(row.i)
+    if entry & np.uint32(1):
+        end = np.uint32(np.uint32(laws.whole[cell + np.uint32(1)]) >> np.uint32(1))
+        while step < end:
+            middle = np.uint32((step + end) >> np.uint32(1))
+            if laws.real[start + middle] > u:
+                end = middle
+            else:
+                step = np.uint32(middle + np.uint32(1))
+    else:
+        step += np.uint32(laws.real[start + step] <= u)
+    return step
+
+
+@inline
+def map_reward(row: LawRow, reward: Any) -> Any:
+    """The reward of a row of kind ``AFFINE`` where the law that it leads to draws ``reward``."""
+    return min(max(row.x + row.y * reward, 0.0), 1.0)
 
 
 def cumulative_before(weights: Sequence[float]) -> npt.NDArray[np.float64]:
@@ -128,14 +162,18 @@ class LawTableBuilder:
         """A delay that is always the same; ``NEVER`` for feedback that never comes."""
         return LawRow(FIXED, i=delay if delay == NEVER else min(delay, BEYOND))
 
-    def steps(self, cumulative: npt.NDArray[np.float64], first: int = 0) -> LawRow:
-        """A delay with P(D <= first), P(D <= first + 1), ... in a table; what is left lies beyond the horizon."""
+    def steps(
+        self, cumulative: npt.NDArray[np.float64], first: int = 0, columns: npt.NDArray[np.float64] | None = None
+    ) -> LawRow:
+        """A delay with P(D <= first), P(D <= first + 1), ... in a table; what is left lies beyond the horizon.
+        ``columns`` are numbers for each step, for a law with a kernel of its own: they follow the table."""
         cells = min(1 << (CELLS_PER_ENTRY * cumulative.size).bit_length(), MAX_CELLS)
         edges = np.searchsorted(cumulative, np.arange(cells + 1) / cells, side="right")
         edges[-1] = cumulative.size
         # Per cell of the uniform: twice the first entry that may be drawn, plus 1 if the cell has three or more.
         index = self.ints(2 * edges + (np.diff(edges, append=edges[-1]) > 1))
-        return LawRow(STEPS, first, cells, self.reals(np.append(cumulative, np.inf)), cumulative.size, index)
+        table = self.reals(np.concatenate([cumulative, [np.inf], *([] if columns is None else [columns.ravel()])]))
+        return LawRow(STEPS, first, cells, table, cumulative.size, index)
 
     def formula(
         self,
@@ -170,13 +208,28 @@ class LawTableBuilder:
         return LawRow(MIXTURE, i=self.reals([*cumulative_before([w for w, _ in present]), 1.0]), j=len(present), k=rows)
 
     def by_value(self, laws: Mapping[float, Any], reward: Any) -> LawRow:
-        """A delay law for each value of the reward."""
+        """A delay law for the rewards from each of these numbers, ascending, up to the next."""
         return LawRow(BY_VALUE, i=self.reals(list(laws)), j=len(laws), k=self._rows_of(laws.values(), reward))
 
     def by_cell(self, laws: Iterable[Any], reward: Any) -> LawRow:
         """A delay law for each of equal cells of the reward."""
         numbered = list(laws)
         return LawRow(BY_CELL, j=len(numbered), k=self._rows_of(numbered, reward))
+
+    def affine(self, row: LawRow, offset: float, factor: float) -> LawRow:
+        """The reward of a row, times a factor, plus an offset, clipped to [0, 1]."""
+        return LawRow(AFFINE, offset, factor, self._number(row))
+
+    def batch(self, size: int, offset: int) -> LawRow:
+        """A delay up to the end of the pull's batch of ``size`` rounds; the first batch ends with round ``offset``."""
+        return LawRow(BATCH, i=size, j=size - offset)
+
+    def by_round(self, laws: Mapping[int, Any], drift: bool, reward: Any) -> LawRow:
+        """A delay law from each of several rounds on, ascending, the first of them 1; with ``drift`` a mixture of two
+        neighbouring ones."""
+        return LawRow(
+            BY_ROUND, x=float(drift), i=self.reals(list(laws)), j=len(laws), k=self._rows_of(laws.values(), reward)
+        )
 
     def reals(self, values: npt.ArrayLike) -> int:
         """Add a table of reals; returns where it starts."""

@@ -7,6 +7,9 @@ unfinished, and optimised once, as a part of each entry. This halves the time to
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -64,6 +67,23 @@ class LinkedCompiler(_compiler.CompilerBase):  # type: ignore[misc]
         return [passes]
 
 
+class _Plain(threading.local):
+    active = False
+
+
+_plain = _Plain()
+
+
+@contextmanager
+def plain_python() -> Iterator[None]:
+    """Run kernel functions that Python calls in this thread as they are written, without compiling them."""
+    before, _plain.active = _plain.active, True
+    try:
+        yield
+    finally:
+        _plain.active = before
+
+
 class KernelFunction(_dispatcher):  # type: ignore[misc]
     """A function that compiled code calls. Where Python calls it, it is compiled for that separately."""
 
@@ -72,7 +92,7 @@ class KernelFunction(_dispatcher):  # type: ignore[misc]
         self._options = options
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._for_python(*arguments)
+        return self.py_func(*arguments) if _plain.active else self._for_python(*arguments)
 
     @cached_property
     def _for_python(self) -> Any:

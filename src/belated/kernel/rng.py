@@ -12,6 +12,7 @@ thread, chunk or machine, all policies of a run meet the same rewards and delays
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,11 @@ def seed_words(seed: int) -> npt.NDArray[np.uint64]:
 def family_generator(seed: int, run: int) -> np.random.Generator:
     """The generator from which a family of problems draws the problem of one run."""
     return np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(run,)))
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system's entropy; small enough for every reader of JSON."""
+    return secrets.randbelow(2**53)
 
 
 def check_seed(seed: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, Generic, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,36 +19,77 @@ from belated.errors import (
     UnknownDecision,
     UnknownName,
 )
+from belated.formatting import plural
+from belated.html_table import cut, html_table
+from belated.kernel.rng import check_seed, fresh_seed
+from belated.live.arm_names import check_arms, restore_arms, save_arms
 from belated.live.learner import Learner
-from belated.live.types import ArmSummary, Decision, check_arm_names, check_reward, check_same_reward, feedback_pairs
+from belated.live.types import (
+    UNIT_RANGE,
+    ArmSummary,
+    Decision,
+    Name,
+    check_reward,
+    check_same_reward,
+    feedback_pairs,
+)
 from belated.policies import Policy, default_policy
 from belated.specs.laws import policy_spec, read_policy
-from belated.validation import check_integer, is_integer
+from belated.validation import check_integer, check_range, is_integer
 
-FORMAT = 1
-"""Version of the format of a saved bandit."""
+FORMAT, NAMED_BY_OBJECTS = 1, 2
+"""Versions of the format of a saved bandit: with arms that are strings, as 0.1.0 wrote it, and with others."""
 
 
-class Bandit:
+class Bandit(Generic[Name]):
     """A live bandit. Choose arms, and report rewards later, in any order, or never.
 
-    The default policy is :func:`belated.policies.default_policy`, for delays that do not depend on the reward. The
-    horizon may be unknown; a policy without one uses confidence bounds that are valid at all times. Feedback is
-    accepted at any time, once for each decision; the same feedback again changes nothing. So does a refused call.
+    Feedback is accepted at any time, once for each decision; the same feedback again changes nothing, nor does a
+    refused call.
 
+    Parameters
+    ----------
+    arms
+        The names of the arms: strings, or any other hashable objects, each once. Decisions refer to arms by these
+        objects.
+    policy
+        The policy; by default :func:`belated.policies.default_policy`, for delays that do not depend on the reward. Its
+        horizon may be unknown.
+    seed
+        Determines the policy's random choices: the same seed and feedback give the same decisions. By default it is
+        drawn from the operating system's entropy, and kept in ``seed`` and in what :meth:`to_dict` returns.
+    reward_range
+        (low, high), in which rewards lie: revenues in euros, say. Means and bounds are in the same unit; the policy
+        meets rewards mapped to [0, 1].
+
+    Examples
+    --------
     >>> from belated.policies import UCB
-    >>> bandit = Bandit(["red", "green"], UCB(confidence=1.0), seed=0)
+    >>> bandit = Bandit(["red", "green"], UCB())
     >>> first, second = bandit.choose(), bandit.choose()
     >>> first.arm, second.arm
     ('red', 'green')
     >>> bandit.observe(second.id, 1.0)
     >>> [(arm.arm, arm.pulls, arm.observed, arm.pending) for arm in bandit.summary()]
     [('red', 1, 0, 1), ('green', 1, 1, 0)]
+    >>> shop = Bandit(["9.90", "12.90"], UCB(confidence=1.0), reward_range=(0, 50))
+    >>> shop.observe(shop.choose().id, 19.8)
+    >>> shop.summary()[0].mean, shop.summary()[0].upper
+    (19.8, 50.0)
     """
 
-    def __init__(self, arms: Sequence[str], policy: Policy | None = None, *, seed: int = 0) -> None:
-        self.arms = check_arm_names(arms)
-        self._learner = Learner(len(self.arms), default_policy() if policy is None else policy, seed)
+    def __init__(
+        self,
+        arms: Sequence[Name],
+        policy: Policy | None = None,
+        *,
+        seed: int | None = None,
+        reward_range: tuple[float, float] = UNIT_RANGE,
+    ) -> None:
+        self.arms = check_arms(arms)
+        self.reward_range = check_range("reward_range", reward_range)
+        policy = default_policy() if policy is None else policy
+        self._learner = Learner(len(self.arms), policy, fresh_seed() if seed is None else seed, self.reward_range)
         self.policy, self.seed = self._learner.policy, self._learner.seed
         self._arm_of = array("i")  # by decision
         self._rank_of = array("q")  # by decision: how often its arm was pulled before
@@ -67,18 +108,24 @@ class Bandit:
         return self.decisions - len(self._observed)
 
     @overload
-    def choose(self) -> Decision[int]: ...
+    def choose(self) -> Decision[int, Name]: ...
 
     @overload
-    def choose(self, n: int) -> list[Decision[int]]: ...
+    def choose(self, n: int) -> list[Decision[int, Name]]: ...
 
-    def choose(self, n: int | None = None) -> Decision[int] | list[Decision[int]]:
-        """Make the next decision; with ``n``, a list of n decisions without feedback in between."""
+    def choose(self, n: int | None = None) -> Decision[int, Name] | list[Decision[int, Name]]:
+        """Make the next decision, or several.
+
+        Parameters
+        ----------
+        n
+            How many decisions, without feedback in between, as a list; by default a single one.
+        """
         if n is None:
             return self._choose_one()
         return [self._choose_one() for _ in range(check_integer("n", n, 0))]
 
-    def _choose_one(self) -> Decision[int]:
+    def _choose_one(self) -> Decision[int, Name]:
         arm, rank = self._learner.decide()
         self._arm_of.append(arm)
         self._rank_of.append(rank)
@@ -86,13 +133,27 @@ class Bandit:
         return Decision(self.decisions - 1, self.arms[arm])
 
     def observe(self, id: int, reward: float) -> None:
-        """Report the reward of a decision. The same reward again counts once; another one is an error."""
+        """Report the reward of a decision. The same reward again counts once; another one is an error.
+
+        Parameters
+        ----------
+        id
+            The id of the decision.
+        reward
+            Its reward, a number in the ``reward_range`` of the bandit, [0, 1] by default.
+        """
         number, value = self._checked(id, reward)
         if math.isnan(self._reward_of[number]):
             self._record(number, value)
 
     def observe_many(self, feedback: Mapping[int, float] | Iterable[tuple[int, float]]) -> int:
-        """Report many rewards, (id, reward) in this order: all, or none after an error. Return how many were new."""
+        """Report many rewards: all, or none after an error. Return how many were new.
+
+        Parameters
+        ----------
+        feedback
+            ``{id: reward, ...}``, or (id, reward) pairs, in the order in which they count.
+        """
         new: dict[int, float] = {}
         for id, reward in feedback_pairs(feedback):
             number, value = self._checked(id, reward)
@@ -111,7 +172,7 @@ class Bandit:
                 f"there is no decision {id!r}: this bandit has made {made}. Give the id of a decision that choose() "
                 "returned."
             )
-        number, value = int(id), check_reward(id, reward)
+        number, value = int(id), check_reward(id, reward, self.reward_range)
         before = self._reward_of[number]
         if not math.isnan(before) and before != value:
             raise ConflictingFeedback(
@@ -125,35 +186,77 @@ class Bandit:
         self._observed.append(number)
         self._decisions_before.append(self.decisions)
 
-    def summary(self) -> list[ArmSummary]:
+    def summary(self) -> list[ArmSummary[Name]]:
         """Statistics of each arm."""
         return self._learner.summary(self.arms)
+
+    def __repr__(self) -> str:
+        counts = f"{plural(self.decisions, 'decision')}, {self.pending:,} pending"
+        return f"<Bandit of {plural(len(self.arms), 'arm')}, {self.policy.describe()}: {counts}>"
+
+    def _repr_html_(self) -> str:
+        shown, hidden = cut(len(self.arms))
+        rows = []
+        for arm in (self._learner.arm_summary(number, self.arms[number]) for number in shown):
+            bounds = f"{arm.lower:.3f} to {arm.upper:.3f}"
+            state = "active" if arm.eliminated_at is None else f"out since decision {arm.eliminated_at:,}"
+            counts = [f"{count:,}" for count in (arm.pulls, arm.observed, arm.pending)]
+            rows.append([str(arm.arm), state, *counts, "" if arm.mean is None else f"{arm.mean:.3f}", bounds])
+        columns = ["arm", "state", "pulls", "observed", "pending", "mean", "bounds"]
+        title = f"{self.policy.describe()}: {plural(self.decisions, 'decision')}, {self.pending:,} pending"
+        return html_table(
+            title, columns, rows, note="means and bounds of observed rewards", text_columns=2, hidden=hidden
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The whole history as plain data for JSON: the arms of the decisions, and the feedback in its order.
 
-        A feedback, in ``answers``, is [how many decisions were made before it, the decision's id, the reward].
+        A feedback, in ``answers``, is [how many decisions were made before it, the decision's id, the reward]. Arms
+        that are text, numbers, True, False, None or tuples of them come back equal. Of other objects only a description
+        is saved; :meth:`from_dict` then needs the arms again.
         """
         feedback = zip(self._decisions_before, self._observed, strict=True)
         return {
-            "format": FORMAT,
+            "format": FORMAT if all(isinstance(arm, str) for arm in self.arms) else NAMED_BY_OBJECTS,
             "version": __version__,
-            "arms": list(self.arms),
+            "arms": save_arms(self.arms),
             "policy": policy_spec(self.policy),
             "seed": self.seed,
+            **({"reward_range": list(self.reward_range)} if self.reward_range != UNIT_RANGE else {}),
             "decisions": list(self._arm_of),
             "answers": [[before, number, self._reward_of[number]] for before, number in feedback],
         }
 
+    @overload
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Bandit:
-        """Restore a bandit from :meth:`to_dict`: it replays its history and continues with the same bits."""
+    def from_dict(cls, data: Mapping[str, Any]) -> Bandit[Any]: ...
+
+    @overload
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, arms: Sequence[Name]) -> Bandit[Name]: ...
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, arms: Sequence[Name] | None = None) -> Bandit[Any]:
+        """Restore a bandit from :meth:`to_dict`: it replays its history and continues with the same bits.
+
+        Parameters
+        ----------
+        data
+            What :meth:`to_dict` returned.
+        arms
+            The arms again, in the same order: needed if some are objects for which JSON has no form, such as members of
+            an enum.
+        """
+        given = None if arms is None else check_arms(arms)
         try:
-            if data["format"] != FORMAT:
+            if data["format"] not in (FORMAT, NAMED_BY_OBJECTS):
                 raise StateError(
-                    f"the saved bandit has format {data['format']!r}; this version of belated reads format {FORMAT}."
+                    f"the saved bandit has format {data['format']!r}; this version of belated reads formats {FORMAT} "
+                    f"and {NAMED_BY_OBJECTS}."
                 )
-            bandit = cls(data["arms"], read_policy(data["policy"]), seed=data["seed"])
+            names, seed = restore_arms(data["arms"], given), check_seed(data["seed"])
+            reward_range = data.get("reward_range", UNIT_RANGE)
+            bandit = cls(names, read_policy(data["policy"], saved=True), seed=seed, reward_range=reward_range)
             bandit._replay(data["decisions"], data["answers"])
         except StateError:
             raise
@@ -169,7 +272,7 @@ class Bandit:
         arms = _integers("decisions", decisions, 0, len(self.arms) - 1)
         ids = _integers("ids", [id for _, id, _ in feedback], 0, arms.size - 1)
         before = _integers("counts of decisions", [count for count, _, _ in feedback], 0, arms.size)
-        rewards = np.array([check_reward(id, reward) for _, id, reward in feedback])
+        rewards = np.array([check_reward(id, reward, self.reward_range) for _, id, reward in feedback])
         if np.any(np.diff(before) < 0) or np.any(before <= ids) or np.unique(ids).size != ids.size:
             raise StateError(
                 "the feedback is out of order, or belongs to decisions that did not exist or had feedback by then."

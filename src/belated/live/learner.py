@@ -14,11 +14,13 @@ import numpy.typing as npt
 from belated.errors import IncompatibleState, InvalidParameter, StateError
 from belated.kernel.jit import JIT, ignore_overflow
 from belated.kernel.rng import check_seed, seed_words
-from belated.live.types import ArmSummary
+from belated.live.types import UNIT_RANGE, ArmSummary, Name
 from belated.policies import Policy, State
 from belated.policies._base import entry_points
-from belated.policies._base.policy import check_registered, encode_policy
+from belated.policies._base.encode import check_registered, encode_policy, memory_size, supports_retraction
 from belated.policies._base.state import allocate
+from belated.policies._check.compile_errors import is_from_compiler, raise_cannot_compile
+from belated.policies._check.play import check_once
 
 _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
 
@@ -33,7 +35,7 @@ class ArmBounds(NamedTuple):
 
 
 class ArmCounts(NamedTuple):
-    """Pulls, observed rewards and their sum, per arm."""
+    """Pulls, observed rewards and their sum as the policy meets them, per arm."""
 
     pulls: npt.NDArray[np.int64]
     observed: npt.NDArray[np.int64]
@@ -44,22 +46,35 @@ class Learner:
     """A policy and its state. The same calls in the same order give the same bits.
 
     It stores neither ids nor times nor individual decisions: feedback says which arm was pulled, which of its pulls it
-    was (``rank``), and which decision (``number``: 0, 1, ...)."""
+    was (``rank``), and which decision (``number``: 0, 1, ...). Rewards, and statistics of them, are in the unit of
+    ``reward_range``, which the policy meets mapped to [0, 1]. A policy of your own is played as plain Python first, and
+    checked, unless ``check`` is False."""
 
-    def __init__(self, arms: int, policy: Policy, seed: int) -> None:
+    def __init__(
+        self,
+        arms: int,
+        policy: Policy,
+        seed: int,
+        reward_range: tuple[float, float] = UNIT_RANGE,
+        *,
+        check: bool = True,
+    ) -> None:
         if not isinstance(policy, Policy):
             hint = f"{policy.__name__}()" if isinstance(policy, type) else "UCB()"
             raise InvalidParameter(f"policy is {policy!r}; give a policy, such as {hint}.")
         check_registered(policy)
         self.policy = policy
         self.seed = check_seed(seed)
+        self.reward_range = reward_range
+        if check:
+            check_once(policy, arms, policy.horizon)
         self.decisions = 0
         self._start(arms)
 
     def _start(self, arms: int) -> None:
-        self.arms = arms
-        self.parameters = encode_policy(self.policy, arms)
-        self.state = allocate(arms, self.policy.shape())[0]
+        parameters = encode_policy(self.policy, arms)
+        state = allocate(arms, self.policy.shape(), memory_size(self.policy, arms, self.policy.horizon))[0]
+        self.arms, self.parameters, self.state = arms, parameters, state
         self._decide = self._entry(entry_points.decide)
         self._observe = self._entry(entry_points.add_feedback)
         _quiet(entry_points.begin)(self.state, seed_words(self.seed))
@@ -67,6 +82,15 @@ class Learner:
     def _entry(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of :mod:`~belated.policies._base.entry_points`, compiled for the policy."""
         return _quiet(entry_points.entry_for(function, type(self.policy)))
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call an entry with the policy's parameters and state; one short error if it cannot be compiled."""
+        try:
+            return function(self.parameters, self.state, *arguments)
+        except Exception as error:
+            if JIT and not type(self.policy).is_trusted and is_from_compiler(error):
+                raise_cannot_compile(self.policy, error)
+            raise
 
     @classmethod
     def from_counts(cls, policy: Policy, seed: int, counts: ArmCounts, *, decisions: int) -> Learner:
@@ -92,20 +116,36 @@ class Learner:
 
     @property
     def supports_new_arms(self) -> bool:
-        """Whether arms can be added."""
-        return self.policy.supports_new_arms
+        """Whether arms can be added: not if the policy's memory of an arm would become larger or smaller."""
+        if not self.policy.supports_new_arms:
+            return False
+        return memory_size(self.policy, self.arms + 1, self.policy.horizon) == int(self.state.memory.shape[1])
 
     def decide(self) -> tuple[int, int]:
         """Make the next decision; return (arm, rank)."""
-        arm, rank = self._decide(self.parameters, self.state, self.decisions + 1)
+        if callable(self.policy.memory):
+            self._check_memory_lasts()
+        arm, rank = self._call(self._decide, self.decisions + 1)
         if arm < 0:
             raise entry_points.no_such_arm(self.policy, self.arms)
         self.decisions += 1
         return int(arm), int(rank)
 
+    def _check_memory_lasts(self) -> None:
+        """Raise an error after the horizon that the policy's memory was made for."""
+        horizon = self.policy.horizon
+        if horizon is None or self.decisions < horizon:
+            return
+        if memory_size(self.policy, self.arms, self.decisions + 1) != self.state.memory.shape[1]:
+            name = type(self.policy).__name__
+            raise StateError(
+                f"this bandit made {self.decisions} decisions, and {name}.memory was sized for its horizon of "
+                f"{horizon}; start one with a larger horizon, or without one if {name}.memory accepts None."
+            )
+
     def observe(self, arm: int, reward: float, rank: int, number: int) -> None:
         """Process the reward of an earlier decision."""
-        self._observe(self.parameters, self.state, arm, reward, rank, number + 1, self.decisions + 1)
+        self._call(self._observe, arm, self._mapped(reward), rank, number + 1, self.decisions + 1)
 
     def retract(self, arm: int, rank: int, number: int, reward: float | None = None) -> None:
         """Undo an earlier decision, which is still pending or had this reward."""
@@ -113,22 +153,40 @@ class Learner:
         if reward is None:
             self._correct(arm, rank, number, -1, 0.0, 0.0)
         else:
-            self._correct(arm, rank, number, -1, -1.0, self._change(arm, -1.0, -reward))
+            self._correct(arm, rank, number, -1, -1.0, self.change_of_total(arm, -1.0, -self._mapped(reward)))
 
     def replace_reward(self, arm: int, rank: int, number: int, before: float, now: float) -> None:
         """Change the reward of an earlier decision from ``before`` to ``now``."""
         assert self.supports_retraction
-        self._correct(arm, rank, number, 0, 0.0, self._change(arm, 0.0, now - before))
+        change = self._mapped(now) - self._mapped(before)
+        self._correct(arm, rank, number, 0, 0.0, self.change_of_total(arm, 0.0, change))
 
-    def _change(self, arm: int, observed: float, total: float) -> float:
-        """The change of an arm's sum, adjusted to keep the sum between 0 and the number of rewards: sums that are
-        subtracted in another order can differ in the last bit."""
+    def _mapped(self, reward: Any) -> Any:
+        """A reward, or an array of them, as the policy meets it, in [0, 1]."""
+        low, high = self.reward_range
+        return (reward - low) / (high - low)
+
+    def _in_unit(self, mapped: float) -> float:
+        """The inverse of it."""
+        low, high = self.reward_range
+        return high if mapped == 1.0 else low + (high - low) * mapped
+
+    def change_of_total(self, arm: int, observed: float, total: float) -> float:
+        """What a correction adds to an arm's sum: adjusted to keep the sum between 0 and the number of rewards, as sums
+        that are subtracted in another order can differ in the last bit."""
         before, largest = float(self.state.total[arm]), float(self.state.observed[arm]) + observed
         return total if 0.0 <= before + total <= largest else min(max(before + total, 0.0), largest) - before
 
     def add_arm(self) -> None:
-        """Add an arm, the last one."""
-        assert self.supports_new_arms
+        """Add an arm, the last one; StateError, and no change, if the policy needs to know all arms from the start."""
+        if not self.supports_new_arms:
+            name = type(self.policy).__name__
+            why = (
+                "memory depends on the number of arms"
+                if self.policy.supports_new_arms
+                else "supports_new_arms is False"
+            )
+            raise StateError(f"{name}.{why}: no arm can be added to its {self.arms}; start again with all arms.")
         before, key = self.state, self.state.key.copy()
         self._start(self.arms + 1)
         self.state.key[:] = key
@@ -141,22 +199,23 @@ class Learner:
 
     def _correct(self, arm: int, rank: int, number: int, pulls: int, observed: float, total: float) -> None:
         correct = self._entry(entry_points.correct)
-        correct(self.parameters, self.state, arm, rank, number + 1, pulls, observed, total, self.decisions + 1)
+        self._call(correct, arm, rank, number + 1, pulls, observed, total, self.decisions + 1)
 
     def bounds(self, arm: int) -> ArmBounds:
-        """The policy's bounds on an arm's mean, clipped to [0, 1]. Read-only: caches written while computing them are
-        restored."""
+        """The policy's bounds on an arm's mean, clipped to the range of rewards. Read-only: caches written while
+        computing them are restored."""
         memory = self.state.memory[arm].copy()
-        *bounds, low, high = self._entry(entry_points.bounds)(self.parameters, self.state, arm, self.decisions + 1)
+        *bounds, low, high = self._call(self._entry(entry_points.bounds), arm, self.decisions + 1)
         self.state.memory[arm] = memory
-        lower, upper = (min(max(float(bound), 0.0), 1.0) for bound in bounds)
+        lower, upper = (self._in_unit(min(max(float(bound), 0.0), 1.0)) for bound in bounds)
         return ArmBounds(lower, upper, int(low) or None, int(high) or None)
 
-    def summary(self, names: Sequence[str]) -> list[ArmSummary]:
+    def summary(self, names: Sequence[Name]) -> list[ArmSummary[Name]]:
         """Statistics of each arm."""
-        return [self._arm_summary(arm, name) for arm, name in enumerate(names)]
+        return [self.arm_summary(arm, name) for arm, name in enumerate(names)]
 
-    def _arm_summary(self, arm: int, name: str) -> ArmSummary:
+    def arm_summary(self, arm: int, name: Name) -> ArmSummary[Name]:
+        """Statistics of one arm."""
         pulls, observed, total = (array[arm] for array in self._count_arrays())
         eliminated_at = int(self.state.eliminated_at[arm])
         return ArmSummary(
@@ -164,7 +223,7 @@ class Learner:
             pulls=int(pulls),
             observed=int(observed),
             pending=int(pulls) - int(observed),
-            mean=float(total) / int(observed) if observed else None,
+            mean=self._in_unit(float(total) / int(observed)) if observed else None,
             active=eliminated_at < 0,
             eliminated_at=None if eliminated_at < 0 else eliminated_at,
             **self.bounds(arm)._asdict(),
@@ -184,7 +243,7 @@ class Learner:
         """
         ranks = np.zeros(arms.size, np.int64)
         repeat = self._entry(entry_points.replay)
-        differs = int(repeat(self.parameters, self.state, arms, ranks, feedback, decisions_before, rewards))
+        differs = int(self._call(repeat, arms, ranks, feedback, decisions_before, self._mapped(rewards)))
         self.decisions = arms.size
         return ranks, differs if differs >= 0 else None
 
@@ -221,13 +280,6 @@ def state_key(policy: type[Policy]) -> str:
     """A hash of the code that determines the state of a policy."""
     points = entry_points
     return points.policy_key(policy, points.begin, points.decide, points.add_feedback, points.correct, points.bounds)
-
-
-def supports_retraction(policy: Policy) -> bool:
-    """Whether a policy can retract pulls and replace rewards; one with its own statistics must implement
-    ``on_correction``."""
-    corrects = type(policy).on_correction is not Policy.on_correction
-    return policy.supports_retraction and (policy.memory == 0 or corrects)
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:

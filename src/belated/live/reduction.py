@@ -44,16 +44,27 @@ class Reduction:
 
     def __init__(self, policy: Policy, q: float) -> None:
         if not isinstance(policy, Policy):
-            raise InvalidParameter(f"reduction: policy is {policy!r}; give a policy, such as UCB(confidence=1.0).")
+            raise InvalidParameter(f"reduction: policy is {policy!r}; give a policy, such as UCB().")
         self.policy = policy
         self.q = check_number("reduction: q", q, _LEVEL)
 
     def play(self, problem: Problem, horizon: int, *, seed: int = 0) -> ReducedGame:
-        """Play one game; ``horizon`` is T of the lossy learner. The delays of the problem are not used."""
-        check_problem(problem)
+        """Play one game. The delays of the problem are not used.
+
+        Parameters
+        ----------
+        problem
+            The problem.
+        horizon
+            T of the lossy learner.
+        seed
+            Determines all random draws.
+        """
+        check_problem(problem, uses_delays=False)
         total = check_horizon(horizon)
         rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0x5EDC,)))
-        bandit = Bandit([str(arm) for arm in range(problem.arms)], self.policy.for_horizon(total), seed=seed)
+        arms = [str(arm) for arm in range(problem.arms)]
+        bandit = Bandit(arms, self.policy.for_horizon(total), seed=seed, reward_range=problem.scale)
         rounds = math.floor(self.q * total / 4.0)
         in_time = math.floor(total * (1.0 - self.q / 4.0))
         gaps = problem.gaps
@@ -81,11 +92,20 @@ class Reduction:
 def reduction(policy: Policy, q: float) -> Reduction:
     """Make the learner without delays that plays ``policy`` as if a share 1 - ``q`` of its feedback were lost.
 
+    Parameters
+    ----------
+    policy
+        The policy that plays with packet loss.
+    q
+        The share of feedback that it observes, a number in (0, 1].
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Fixed
     >>> from belated.policies import SuccessiveElimination
     >>> from belated.rewards import Bernoulli
-    >>> game = reduction(SuccessiveElimination(confidence=1.0), 0.5)
+    >>> game = reduction(SuccessiveElimination(), 0.5)
     >>> played = game.play(Problem([Bernoulli(0.8), Bernoulli(0.2)], Fixed(0)), 400)
     >>> played.rounds, played.regret <= played.lossy_regret
     (50, True)
@@ -95,7 +115,7 @@ def reduction(policy: Policy, q: float) -> Reduction:
 
 def _reward(problem: Problem, arm: int, rng: np.random.Generator) -> float:
     """Draw a reward of an arm by inverting its distribution function."""
-    law = problem.rewards[arm]
+    law = problem.rewards_on_scale[arm]
     u = rng.random()
     if law.atoms is not None:
         total = 0.0
@@ -104,7 +124,7 @@ def _reward(problem: Problem, arm: int, rng: np.random.Generator) -> float:
             if u < total:
                 return float(value)
         return float(next(reversed(law.atoms)))
-    low, high = 0.0, 1.0
+    low, high = problem.scale
     for _ in range(60):
         middle = (low + high) / 2.0
         low, high = (low, middle) if float(law.cdf(middle)) >= u else (middle, high)

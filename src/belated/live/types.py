@@ -4,29 +4,39 @@ Nothing here needs a policy or a compiler, so that a client starts without them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from belated.errors import ConflictingFeedback, InvalidParameter, InvalidReward
-from belated.validation import is_bool, is_number
+from belated.validation import HUGE, is_bool, is_number
+
+if TYPE_CHECKING:
+    import typing_extensions
+
+    Name = typing_extensions.TypeVar("Name", bound=Hashable, default=str)  # in typing from Python 3.13 on
+else:
+    Name = TypeVar("Name", bound=Hashable)
 
 Id = TypeVar("Id", int, str)
 
+UNIT_RANGE = (0.0, 1.0)
+"""The range of rewards, unless another is stated."""
 
-class Decision(NamedTuple, Generic[Id]):
+
+class Decision(NamedTuple, Generic[Id, Name]):
     """A decision: the arm, and an id to pass back with the feedback. Ids are integers, and strings on a server."""
 
     id: Id
-    arm: str
+    arm: Name
 
 
 @dataclass(frozen=True)
-class ArmSummary:
-    """Statistics of one arm. ``lower`` and ``upper`` are the policy's bounds on its mean, clipped to [0, 1]; if they
-    come from different pulls and the confidence is small they may cross."""
+class ArmSummary(Generic[Name]):
+    """Statistics of one arm. ``lower`` and ``upper`` are the policy's bounds on its mean, clipped to the range of
+    rewards; if they come from different pulls and the confidence is small they may cross."""
 
-    arm: str
+    arm: Name
     pulls: int
     observed: int
     pending: int
@@ -43,22 +53,15 @@ class ArmSummary:
     """The same for the upper bound."""
 
 
-def check_arm_names(arms: Any) -> tuple[str, ...]:
-    """Return the names of the arms, which must be unique and not empty."""
-    if isinstance(arms, str) or not isinstance(arms, Sequence) or len(arms) == 0:
-        raise InvalidParameter(f"arms is {arms!r}; give a list of at least one name, such as ['red', 'green'].")
-    for index, name in enumerate(arms):
-        if not isinstance(name, str) or not name:
-            raise InvalidParameter(f"arms[{index}] is {name!r}; give a name, a string that is not empty.")
-    if len(set(arms)) != len(arms):
-        raise InvalidParameter(f"arms are {list(arms)!r}; give each name once.")
-    return tuple(arms)
-
-
-def check_reward(id: Any, reward: Any) -> float:
-    """Return the reward of a decision as a float in [0, 1]."""
-    if not (is_number(reward) or is_bool(reward)) or not 0.0 <= reward <= 1.0:
-        raise InvalidReward(f"the reward of decision {id} is {reward!r}; give a number in [0, 1].")
+def check_reward(id: Any, reward: Any, reward_range: tuple[float, float] | None = None) -> float:
+    """Return the reward of a decision as a float in a range, [0, 1] unless another may be stated."""
+    low, high = reward_range or UNIT_RANGE
+    if not (is_number(reward) or is_bool(reward)) or not low <= reward <= high:
+        has_other_unit = reward_range == UNIT_RANGE and is_number(reward) and -HUGE < reward < HUGE
+        advice = (
+            ", or state the range of the rewards, as Bandit(..., reward_range=(low, high))" if has_other_unit else ""
+        )
+        raise InvalidReward(f"the reward of decision {id} is {reward!r}; give a number in [{low:g}, {high:g}]{advice}.")
     return float(reward)
 
 

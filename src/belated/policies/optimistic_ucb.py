@@ -19,7 +19,7 @@ class OptimisticUCB(IndexPolicy, ConfidencePolicy):
     Lancewicki, Segal, Koren, Mansour (2021), Section 4.
 
     >>> from belated import Bandit
-    >>> bandit = Bandit(["bad", "good"], OptimisticUCB(confidence=1.0))
+    >>> bandit = Bandit(["bad", "good"], OptimisticUCB())
     >>> for _ in range(100):
     ...     decision = bandit.choose()
     ...     bandit.observe(decision.id, 0.9 if decision.arm == "good" else 0.1)

@@ -22,6 +22,18 @@ class PatientBandits(IndexPolicy):
 
     Gael, Vernade, Carpentier, Valko (2020), Algorithm 1.
 
+    Parameters
+    ----------
+    alpha
+        The exponent of the delays' tail: P(D > g) falls at least as fast as g^-alpha.
+    constant
+        The factor of L in the index: 2 as printed, 1/2 for what the paper's figures show.
+    delta
+        Only without a horizon: the probability that the bound on some arm's error fails at some time is at most
+        ``delta``.
+
+    Examples
+    --------
     >>> from belated import Bandit
     >>> bandit = Bandit(["bad", "good"], PatientBandits(alpha=1.0, horizon=100))
     >>> for _ in range(100):

@@ -191,8 +191,16 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     that time, and then some hundred times more, the more the lower the rates (100 at a half, 800 at one in a hundred).
     Where delays depend on the reward this fails as UCB does: PrefixUCB does not.
 
+    Parameters
+    ----------
+    patience
+        The longest plausible delay in rounds, if it is known; by default 4 (D + 1), with D the longest delay of the
+        arm's feedback so far.
+
+    Examples
+    --------
     >>> from belated import Bandit
-    >>> bandit = Bandit(["bad", "good"], PendingUCB(confidence=1.0))
+    >>> bandit = Bandit(["bad", "good"], PendingUCB())
     >>> for _ in range(100):
     ...     decision = bandit.choose()
     ...     bandit.observe(decision.id, 0.9 if decision.arm == "good" else 0.1)

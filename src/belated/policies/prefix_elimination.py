@@ -17,8 +17,8 @@ class PrefixElimination(EliminationPolicy, PrefixPolicy):
     OPSE's (M = all pulls, sqrt(2c/M)): old pulls, whose feedback has arrived, are not diluted by young ones that are
     still pending.
 
-    With c = ln T (``confidence=None`` and a horizon) both hold for every joint law of reward and delay, and regret is
-    at most the sum of 346 ln T / gap_i + ln K max of gap_i max(d_i, d_best)(1 - gap_i/4), and a little more: see the
+    With c = ln T (``confidence="theory"`` and a horizon) both hold for every joint law of reward and delay, and regret
+    is at most the sum of 346 ln T / gap_i + ln K max of gap_i max(d_i, d_best)(1 - gap_i/4), and a little more: see the
     page on prefix brackets. With another ``confidence`` no such bound is proven.
 
     >>> from belated import Bandit

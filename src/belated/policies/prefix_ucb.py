@@ -81,16 +81,24 @@ class PrefixUCB(IndexPolicy, PrefixPolicy):
     Each arm once in index order, then the arm with the largest U, ties to the lowest index. U is the smallest, over
     prefixes of the arm's first M pulls, of p + min(sqrt(2c/M), b + sqrt(b(b + 2p))) with p = (S_M + x_M)/M and b =
     4c/M; S_M and x_M are the sum of the feedback and the number of missing ones among these pulls. With c = ln T
-    (``confidence=None`` and a horizon) U holds for every joint law of reward and delay, and regret is at most the sum
-    of 39 ln T / gap_i + gap_i d_i(1 - gap_i/4), and a little more; it does not depend on the best arm's delay: see the
-    page on prefix brackets. With another ``confidence`` no such bound is proven.
+    (``confidence="theory"`` and a horizon) U holds for every joint law of reward and delay, and regret is at most the
+    sum of 39 ln T / gap_i + gap_i d_i(1 - gap_i/4), and a little more; it does not depend on the best arm's delay: see
+    the page on prefix brackets. With another ``confidence`` no such bound is proven.
 
     ``spread=True`` (shown as Prefix-UCB spread) spreads the pulls while feedback is pending: the index is the smaller
     of U, with 2c in place of c, and the bound of the prefix with the smallest x_M/M + sqrt(2c/M), with the radius of up
     to 4 M pulls. It has no such guarantee, with any c, and wins where delays are harmless.
 
+    Parameters
+    ----------
+    spread
+        Whether to spread the pulls over the arms while feedback is pending: better where delays are harmless, without a
+        guarantee.
+
+    Examples
+    --------
     >>> from belated import Bandit
-    >>> bandit = Bandit(["bad", "good"], PrefixUCB(confidence=1.0))
+    >>> bandit = Bandit(["bad", "good"], PrefixUCB())
     >>> for _ in range(100):
     ...     decision = bandit.choose()
     ...     bandit.observe(decision.id, 0.9 if decision.arm == "good" else 0.1)

@@ -37,6 +37,15 @@ class ThompsonSampling(Policy):
 
     Thompson (1933); Chapelle and Li (2011); under delays, Wu and Wager (2022).
 
+    Parameters
+    ----------
+    successes
+        The first parameter of the prior Beta(successes, failures): successes that are counted before any feedback.
+    failures
+        The second one: failures that are counted before any feedback.
+
+    Examples
+    --------
     >>> from belated import Bandit
     >>> bandit = Bandit(["bad", "good"], ThompsonSampling(), seed=1)
     >>> for _ in range(200):

@@ -21,7 +21,7 @@ class UCB(IndexPolicy, ConfidencePolicy):
     Mansour (2021), Algorithm 1.
 
     >>> from belated import Bandit
-    >>> bandit = Bandit(["bad", "good"], UCB(confidence=1.0))
+    >>> bandit = Bandit(["bad", "good"], UCB())
     >>> for _ in range(100):
     ...     decision = bandit.choose()
     ...     bandit.observe(decision.id, 0.9 if decision.arm == "good" else 0.1)

@@ -1,7 +1,9 @@
-"""The base of all reward laws: a distribution on [0, 1] with its mean and distribution function."""
+"""The base of all reward laws: a distribution with its mean, distribution function and support; and the same law as
+policies meet it, on the scale of a problem."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
@@ -9,14 +11,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 import numpy as np
 import numpy.typing as npt
 
-from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder
-from belated.registry import Registry
+from belated.kernel.law_table import LawRow, LawTableBuilder
+from belated.registry import Registry, import_object
 from belated.validation import Validated
+
+SAMPLE, PLOT = "belated.engine.law_samples:sample_rewards", "belated.simulation.law_figures:plot_rewards"
+"""Functions of higher layers, which are loaded when they are first used."""
+UNIT = (0.0, 1.0)
+"""The range of rewards of most laws, and inside of the engine."""
+_CELLS, _POINTS = 64, 8
+"""Cells of a scale, and points in each, at which the mean of clipped rewards is integrated."""
 
 
 @dataclass(frozen=True)
 class RewardLaw(Validated, ABC):
-    """A distribution of rewards on [0, 1]. A concrete law is a frozen dataclass of its parameters."""
+    """A distribution of rewards. A concrete law is a frozen dataclass of its parameters.
+
+    A law of the package may have a kernel of its own, compiled into the engine: a static method
+    ``draw(row, laws, word)``, the reward in [0, 1] of the pull with this random word."""
 
     formula: ClassVar[str] = ""
     """The distribution in one line, shown by ``belated laws``."""
@@ -29,22 +41,84 @@ class RewardLaw(Validated, ABC):
 
     @abstractmethod
     def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """P(reward <= x)."""
+        """P(reward <= x).
+
+        Parameters
+        ----------
+        x
+            A reward, or an array of rewards.
+        """
 
     @property
     def atoms(self) -> dict[float, float] | None:
         """The values and their probabilities, or None for a continuous law."""
         return None
 
+    def sample(self, n: int, seed: int | None = None) -> npt.NDArray[np.float64]:
+        """``n`` rewards, drawn as the engine draws them. Without a seed, other ones each time.
+
+        Parameters
+        ----------
+        n
+            How many.
+        seed
+            A whole number >= 0: the same seed gives the same rewards.
+
+        Examples
+        --------
+        >>> from belated.rewards import Bernoulli
+        >>> Bernoulli(0.5).sample(6, seed=1).tolist()
+        [1.0, 1.0, 0.0, 1.0, 1.0, 0.0]
+        """
+        sampled: npt.NDArray[np.float64] = import_object(SAMPLE)(self, n, seed)
+        return sampled
+
+    def plot(self, ax: Any = None) -> Any:
+        """The probabilities of the values, or the density, and the mean. Returns a figure, or ``ax`` if it is given.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw into; by default those of a new figure.
+        """
+        return import_object(PLOT)(self, ax)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """(low, high): an interval that holds all rewards; its ends may be infinite."""
+        return UNIT
+
+    def quantile_range(self, share: float) -> tuple[float, float]:
+        """An interval that holds at least a share of the rewards: the support, or between two quantiles if that is
+        unbounded.
+
+        Parameters
+        ----------
+        share
+            The share, a number in (0, 1).
+        """
+        return self.support
+
     @abstractmethod
     def encode(self, builder: LawTableBuilder) -> LawRow:
-        """The law as a row for the engine, ``builder.own(...)``; tables that the row refers to are added to the
-        builder."""
+        """The law as a row for the engine, ``builder.own(...)``, which draws rewards in [0, 1]; tables that the row
+        refers to are added to the builder."""
 
-    @staticmethod
-    @abstractmethod
-    def draw(row: LawRow, laws: LawTable, word: Any) -> Any:
-        """Kernel: the reward of the pull with this random word."""
+    def encode_scaled(self, builder: LawTableBuilder, low: float, high: float) -> LawRow:
+        """The row of the reward as policies meet it: clipped to [low, high], which is mapped to [0, 1].
+
+        Parameters
+        ----------
+        builder
+            Collects the rows and tables of a problem.
+        low
+            The lower end of the problem's scale.
+        high
+            Its upper end.
+        """
+        if (low, high) == UNIT:
+            return builder.row(self)
+        return builder.affine(builder.row(self), -low / (high - low), 1.0 / (high - low))
 
 
 REWARDS: Registry[RewardLaw] = Registry("reward law", "belated.rewards")
@@ -55,6 +129,55 @@ L = TypeVar("L", bound=RewardLaw)
 def reward_law(cls: type[L]) -> type[L]:
     """Decorator of a concrete reward law: makes it a frozen dataclass and registers it."""
     return REWARDS.register(cls)
+
+
+@dataclass(frozen=True)
+class RewardOnScale(RewardLaw):
+    """An arm's rewards as policies meet them, in the unit of the user: clipped to the scale of the problem."""
+
+    law: RewardLaw
+    low: float
+    high: float
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    @property
+    def mean(self) -> float:
+        if self.atoms is not None:
+            return math.fsum(value * probability for value, probability in self.atoms.items())
+        low, high = self.law.support
+        if self.low <= low and high <= self.high:
+            return self.law.mean
+        nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
+        shares = (np.arange(_CELLS)[:, None] + (nodes + 1.0) / 2.0) / _CELLS
+        above = 1.0 - self.law.cdf(self.low + (self.high - self.low) * shares)
+        return self.low + (self.high - self.low) * float((above * weights).sum()) / (2.0 * _CELLS)
+
+    @property
+    def atoms(self) -> dict[float, float] | None:
+        if self.law.atoms is None:
+            return None
+        clipped: dict[float, float] = {}
+        for value, probability in self.law.atoms.items():
+            met = min(max(value, self.low), self.high)
+            clipped[met] = clipped.get(met, 0.0) + probability
+        return clipped
+
+    def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        points = np.asarray(x, np.float64)
+        return np.where(points < self.low, 0.0, np.where(points >= self.high, 1.0, self.law.cdf(points)))
+
+    @property
+    def clipped(self) -> float:
+        """The probability of a reward outside of the scale."""
+        low, high = self.law.support
+        below = float(self.law.cdf(np.nextafter(self.low, -np.inf))) if low < self.low else 0.0
+        return below + (1.0 - float(self.law.cdf(self.high)) if high > self.high else 0.0)
+
+    def encode(self, builder: LawTableBuilder) -> LawRow:
+        return self.law.encode_scaled(builder, self.low, self.high)
 
 
 def discrete_cdf(atoms: dict[float, float], x: npt.ArrayLike) -> npt.NDArray[np.float64]:

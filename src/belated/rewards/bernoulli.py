@@ -18,6 +18,13 @@ from belated.validation import Probability
 class Bernoulli(RewardLaw):
     """1 with probability ``mean``, else 0.
 
+    Parameters
+    ----------
+    mean
+        The probability of the reward 1.
+
+    Examples
+    --------
     >>> Bernoulli(0.3).mean, float(Bernoulli(0.3).cdf(0.5))
     (0.3, 0.7)
     """

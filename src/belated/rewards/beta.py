@@ -18,6 +18,15 @@ from belated.validation import ShapeNumber
 class Beta(RewardLaw):
     """The Beta distribution with shapes ``a`` and ``b``.
 
+    Parameters
+    ----------
+    a
+        The first shape: the larger it is compared with ``b``, the closer to 1 are the rewards.
+    b
+        The second shape. The mean is a / (a + b), and rewards vary less the larger a + b is.
+
+    Examples
+    --------
     >>> Beta(2.0, 6.0).mean
     0.25
     """

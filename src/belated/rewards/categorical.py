@@ -22,6 +22,15 @@ _NUMBER = Domain()
 class Categorical(RewardLaw):
     """``values`` in [0, 1], each with its probability.
 
+    Parameters
+    ----------
+    values : list of numbers
+        The rewards, numbers in [0, 1], each once.
+    probabilities : list of numbers
+        The probability of each of them; they add up to 1.
+
+    Examples
+    --------
     >>> Categorical([0.0, 0.5, 1.0], [0.2, 0.5, 0.3]).mean
     0.55
     """
@@ -46,7 +55,8 @@ class Categorical(RewardLaw):
         outside = [v for v in self.values if not 0.0 <= v <= 1.0]
         if outside:
             raise UnsupportedSupport(
-                f"Categorical: the value {outside[0]} is outside [0, 1]; scale the rewards into [0, 1]."
+                f"Categorical: the value {outside[0]} is outside [0, 1]; give values in [0, 1], and "
+                "Scaled(Categorical(...), low, high) for another unit."
             )
         if len(set(self.values)) != len(self.values):
             raise InvalidParameter(f"Categorical: values are {list(self.values)}; give each value once.")

@@ -16,6 +16,13 @@ from belated.validation import Probability
 class Constant(RewardLaw):
     """Always ``value``.
 
+    Parameters
+    ----------
+    value
+        The reward of every pull.
+
+    Examples
+    --------
     >>> Constant(0.25).mean
     0.25
     """

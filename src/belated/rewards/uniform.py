@@ -18,6 +18,15 @@ from belated.validation import Probability
 class Uniform(RewardLaw):
     """Uniform on [``low``, ``high``].
 
+    Parameters
+    ----------
+    low
+        The smallest reward.
+    high
+        The largest reward; above ``low``.
+
+    Examples
+    --------
     >>> Uniform(0.25, 0.75).mean, float(Uniform(0.25, 0.75).cdf(0.5))
     (0.5, 0.5)
     """

@@ -63,7 +63,7 @@ def demo_scenarios() -> tuple[DemoScenario, ...]:
     checkout = DemoScenario(
         "checkout",
         ("one page", "three steps", "express", "guest first", "with voucher"),
-        {"name": "OPSE", "confidence": 1.0},
+        {"name": "OPSE"},
         (0.46, 0.28, 0.68, 0.38, 0.57),
         ByReward({0: LogNormal(8.0, 1.0), 1: LogNormal(2_400.0, 0.8)}),
     )
@@ -100,7 +100,7 @@ class Visitors:
 
     def outcome(self, id: str, arm: int) -> tuple[float, float | None]:
         """(reward, delay in seconds) of a decision; the delay is None if it is never reported."""
-        reward, delay = self._environment.pull(arm, zlib.crc32(id.encode()))
+        reward, delay = self._environment.pull(arm, zlib.crc32(id.encode()), now=1)
         if delay is None or (reward == 0.0 and not self.scenario.reports_failure):
             return reward, None
         return reward, delay + self.chance(id, "moment")  # the fraction of a second

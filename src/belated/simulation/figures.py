@@ -1,4 +1,5 @@
-"""Figures of results and sweeps."""
+"""Figures of results: lines with bands, one per policy. A figure without Axes of the caller's own is shown once by a
+notebook; Axes of the caller's own get lines and a legend, and keep their style."""
 
 from __future__ import annotations
 
@@ -12,10 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
+import numpy.typing as npt
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatter
 
+from belated.errors import InvalidParameter
 from belated.formatting import compact, grouped
+from belated.simulation.direct_labels import label_lines
+from belated.simulation.notebook import new_figure, style_context
+from belated.simulation.styles import LineStyle, styles_of
+from belated.validation import check_choice, is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,10 +30,11 @@ if TYPE_CHECKING:
     from belated.simulation.result import Result
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-"""Okabe and Ito's palette for colour-blind readers."""
-DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2, 1, 2)))
+"""Okabe and Ito's palette for colour-blind readers: for arms, and whatever else is not a policy."""
 BAND = 4.0
 """Half-width of a band in standard errors, as in the paper's figures."""
+QUANTILES = (0.05, 0.95)
+"""The edges of a band of quantiles."""
 _WITHOUT_DATE: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 STYLE: Any = {
     "font.size": 10.0,
@@ -41,63 +49,109 @@ STYLE: Any = {
     "pdf.fonttype": 42,
 }
 
+Bands = float | str | tuple[float, float] | None
+"""A number of standard errors, "quantile", a pair of quantile levels, or None (or False) for no bands."""
+
 
 def plot_result(
-    result: Result, ax: Axes | None = None, bounds: Mapping[str, tuple[float, str]] | None = None
-) -> Figure:
-    """Mean pseudo-regret against rounds, one line per policy, with bands of four standard errors.
-
-    ``bounds`` are (value at the horizon, source) by label.
-    """
-    with matplotlib.rc_context(STYLE):
-        figure, axes = _canvas(ax)
-        for number, label in enumerate(result.labels):
+    result: Result,
+    ax: Axes | None = None,
+    *,
+    bands: Bands = BAND,
+    policies: Sequence[str | int] | str | int | None = None,
+    log: str | None = None,
+    legend: bool | str = True,
+    bounds: Mapping[str, tuple[float, str]] | None = None,
+) -> Figure | Axes:
+    """Mean pseudo-regret against rounds; see :meth:`belated.Result.plot`. ``bounds`` are (value at the horizon, source)
+    by label."""
+    shown = chosen_policies(result, policies)
+    width = check_bands(bands)
+    logarithmic = check_log(("y" if bounds else "") if log is None else log)
+    direct = check_legend(legend) == "direct"
+    with drawing_on(ax, 6.0, 3.8) as (figure, axes):
+        styles = styles_of(result.labels)
+        for number in shown:
+            label = result.labels[number]
+            low, high = band_edges(result, number, width)
+            curve = (result.rounds, result.mean[number], low, high)
+            if not logarithmic:
+                curve = tuple(np.concatenate([[0.0], part]) for part in curve)  # type: ignore[assignment]
             marker = "o" if result.rounds.size == 1 else None
-            curve(axes, number, label, result.rounds, result.mean[number], result.stderr[number], marker)
-        axes.set_xlabel("round")
-        axes.set_ylabel("pseudo-regret")
-        axes.set_xlim(0, int(result.rounds[-1]) * (1.05 if result.rounds.size == 1 else 1.0))
-        for label, (value, source) in (bounds or {}).items():
-            colour = COLOURS[result.labels.index(label) % len(COLOURS)]
-            axes.axhline(value, color=colour, linewidth=0.9, alpha=0.75, label=f"{label}: {source}")
-        note = f"mean of {result.runs:,} runs, bands of {BAND:g} standard errors" if result.runs > 1 else "one run"
-        _finish(axes, note if bounds or bounds is None else f"{note}; no bound applies")
-        if bounds:
-            axes.set_yscale("log")
-            least = float(result.mean[result.mean > 0.0].min()) if np.any(result.mean > 0.0) else 1.0
-            axes.set_ylim(bottom=max(least, 1e-3))
-    return figure
+            draw_curve(axes, styles[label], label, *curve, marker=marker)
+        names = [result.labels[number] for number in shown]
+        drawn = {label: bound for label, bound in (bounds or {}).items() if label in names}
+        for label, (value, source) in drawn.items():
+            axes.axhline(value, color=styles[label].colour, linewidth=0.9, alpha=0.75, label=f"{label}: {source}")
+        set_scales(axes, logarithmic)
+        name_axes(axes, "round", "pseudo-regret")
+        if ax is None:
+            last = int(result.rounds[-1])
+            left = None if "x" in logarithmic else 0
+            axes.set_xlim(left, last * (1.05 if result.rounds.size == 1 else 1.0))
+            _set_bottom(axes, logarithmic, result.mean[shown])
+            note = describe_runs(result.runs, width, result.curves.shape[1])
+            caption(axes, f"{note}; no bound applies" if bounds is not None and not drawn else note)
+        if direct:
+            label_lines(axes)
+        elif legend:
+            draw_legend(axes)
+    return axes if figure is None else figure
 
 
 def plot_sweep(
     name: str,
-    values: np.ndarray[Any, Any],
-    mean: np.ndarray[Any, Any],
-    stderr: np.ndarray[Any, Any],
-    labels: list[str],
+    values: Sequence[Any],
+    mean: npt.NDArray[np.float64],
+    stderr: npt.NDArray[np.float64],
+    labels: Sequence[str],
     runs: int,
     ax: Axes | None = None,
-) -> Figure:
+    *,
+    bands: float | None = BAND,
+    policies: Sequence[int] | None = None,
+    log: str | None = None,
+    legend: bool | str = True,
+) -> Figure | Axes:
     """Pseudo-regret at the horizon against one parameter, one line per policy; values that are not numbers are
     equally spaced."""
-    with matplotlib.rc_context(STYLE):
-        figure, axes = _canvas(ax)
-        numbers = values.dtype.kind in "iuf"
-        x = values if numbers else np.arange(values.size)
-        for number, label in enumerate(labels):
-            curve(axes, number, label, x, mean[number], stderr[number], marker="o", joined=numbers)
-        axes.set_xlabel(name)
-        axes.set_ylabel("pseudo-regret at the horizon")
-        if numbers and _is_geometric(values):
-            axes.set_xscale("log")
-        _finish(axes, f"mean of {runs:,} runs, bands of {BAND:g} standard errors" if runs > 1 else "one run")
+    numbers = all(is_number(value) for value in values)
+    width = check_bands(bands)
+    if isinstance(width, tuple):
+        raise InvalidParameter(f"bands is {bands!r}; give a number of standard errors, or None.")
+    if log is None:
+        log = "x" if numbers and is_geometric(np.array(values)) else ""
+    logarithmic = check_log(log)
+    direct = check_legend(legend) == "direct"
+    shown = list(range(len(labels))) if policies is None else list(policies)
+    with drawing_on(ax, 6.0, 3.8) as (figure, axes):
+        x = np.array(values) if numbers else np.arange(len(values))
+        styles = styles_of(labels)
+        for number in shown:
+            half = width * np.nan_to_num(stderr[number])
+            style, marker = styles[labels[number]], styles[labels[number]].marker
+            if numbers:
+                low, high = mean[number] - half, mean[number] + half
+                draw_curve(axes, style, labels[number], x, mean[number], low, high, marker=marker)
+            else:
+                bars: dict[str, Any] = {"linestyle": "none", "marker": marker, "markersize": 5, "capsize": 3}
+                axes.errorbar(x, mean[number], half, color=style.colour, label=labels[number], **bars)
+        set_scales(axes, logarithmic)
+        name_axes(axes, name, "pseudo-regret at the horizon")
+        if ax is None:
+            _set_bottom(axes, logarithmic, mean[shown])
+            caption(axes, describe_runs(runs, width))
         if not numbers:
             axes.set_xticks(x, [str(value) for value in values])
             axes.margins(x=0.2)
-    return figure
+        if direct:
+            label_lines(axes)
+        elif legend:
+            draw_legend(axes)
+    return axes if figure is None else figure
 
 
-def _is_geometric(values: np.ndarray[Any, Any]) -> bool:
+def is_geometric(values: npt.NDArray[Any]) -> bool:
     """Whether values span more than a decade, and are more evenly spaced by ratios than by differences."""
     points = np.sort(values.astype(np.float64))
     if points.size < 3 or points[0] <= 0.0 or points[-1] < 10.0 * points[0]:
@@ -106,15 +160,173 @@ def _is_geometric(values: np.ndarray[Any, Any]) -> bool:
     return bool(ratios.std() / ratios.mean() < steps.std() / steps.mean())
 
 
+def compact_tick(value: float, position: int | None) -> str:
+    """The label of a tick; a function by name, so that figures can be pickled."""
+    return compact(value)
+
+
+def grouped_tick(value: float, position: int | None) -> str:
+    """The same in full, with commas between thousands."""
+    return grouped(float(f"{value:.10g}"))
+
+
+class _LogTick(LogFormatter):
+    """The labels of a logarithmic axis as plain numbers, where there is room for them."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return grouped_tick(x, pos) if super().__call__(x, pos) else ""
+
+
+# ---- what all plots share ----
+
+
+class drawing_on:  # noqa: N801  (a context, used like a function)
+    """A context that gives (figure, axes) to draw on: a new figure in the package's style, or None and the given Axes,
+    with their style."""
+
+    def __init__(self, ax: Axes | None, width: float, height: float) -> None:
+        self._ax, self._size = ax, (width, height)
+        self._context = style_context(STYLE if ax is None else {})
+
+    def __enter__(self) -> tuple[Figure | None, Axes]:
+        if self._ax is not None and not hasattr(self._ax, "transAxes"):
+            raise InvalidParameter(f"ax is {self._ax!r}; give Axes of matplotlib, or None for a new figure.")
+        self._context.__enter__()
+        if self._ax is not None:
+            return None, self._ax
+        figure = new_figure(*self._size)
+        return figure, figure.subplots()
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.__exit__(*error)
+
+
+def chosen_policies(result: Any, policies: Sequence[str | int] | str | int | None) -> list[int]:
+    """The numbers of the policies that are shown, in their order; all if None."""
+    if policies is None:
+        return list(range(len(result.labels)))
+    listed = [policies] if isinstance(policies, str | int) else list(policies)
+    if not listed:
+        raise InvalidParameter(f"policies is {policies!r}; give at least one of {', '.join(map(repr, result.labels))}.")
+    return [result.policy_number(policy) for policy in listed]
+
+
+def check_bands(bands: Any) -> float | tuple[float, float]:
+    """The half-width of bands in standard errors (0 for none), or two quantile levels."""
+    if bands is None or bands is False:
+        return 0.0
+    if bands == "quantile":
+        return QUANTILES
+    pair = tuple(bands) if isinstance(bands, tuple | list) else ()
+    if len(pair) == 2 and all(is_number(level) and 0.0 <= level <= 1.0 for level in pair) and pair[0] < pair[1]:
+        return float(pair[0]), float(pair[1])
+    if not is_number(bands) or not 0.0 <= bands < np.inf:
+        raise InvalidParameter(
+            f'bands is {bands!r}; give a number of standard errors, "quantile", two quantile levels such as '
+            "(0.1, 0.9), or None."
+        )
+    return float(bands)
+
+
+def check_log(log: Any) -> str:
+    """The axes that are logarithmic."""
+    return check_choice("log", log, ("", "x", "y", "xy"))
+
+
+def check_legend(legend: Any) -> str:
+    """Where the policies are named: "legend", "direct" (beside the lines) or ""."""
+    if isinstance(legend, bool):
+        return "legend" if legend else ""
+    if legend != "direct":
+        raise InvalidParameter(f'legend is {legend!r}; give True, False, or "direct" for labels beside the lines.')
+    return "direct"
+
+
+def band_edges(
+    result: Result, number: int, width: float | tuple[float, float]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The lower and the upper edge of a policy's band."""
+    if isinstance(width, tuple):
+        low, high = (result.quantile(level)[number] for level in width)
+        return low, high
+    half = width * np.nan_to_num(result.stderr[number])
+    return result.mean[number] - half, result.mean[number] + half
+
+
+def describe_runs(runs: int, width: float | tuple[float, float], stored: int | None = None) -> str:
+    """What lines and bands are, in words."""
+    if runs == 1:
+        return "one run"
+    note = f"mean of {runs:,} runs"
+    if isinstance(width, tuple):
+        low, high = (f"{100.0 * level:g}" for level in width)
+        part = "the runs" if stored in (None, runs) else f"the first {stored:,} runs"
+        return f"{note}, bands from {low}% to {high}% of {part}"
+    return f"{note}, bands of {width:g} standard errors" if width else note
+
+
+def draw_curve(
+    axes: Axes, style: LineStyle, label: str, x: Any, mean: Any, low: Any, high: Any, marker: str | None = None
+) -> None:
+    """The line and the band of one policy."""
+    axes.plot(x, mean, linewidth=1.8, marker=marker, markersize=4, label=label, **style.line)
+    if not np.array_equal(low, high):
+        axes.fill_between(x, low, high, color=style.colour, alpha=0.18, linewidth=0)
+
+
+def set_scales(axes: Axes, log: str) -> None:
+    """Logarithmic axes where they are asked for."""
+    if "x" in log:
+        axes.set_xscale("log")
+    if "y" in log:
+        axes.set_yscale("log")
+
+
+def name_axes(axes: Axes, x: str, y: str) -> None:
+    """Label the axes that have no label yet."""
+    if not axes.get_xlabel():
+        axes.set_xlabel(x)
+    if not axes.get_ylabel():
+        axes.set_ylabel(y)
+
+
+def caption(axes: Axes, note: str) -> None:
+    """The ticks of a new figure in full, and what it shows, in small letters above it."""
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() == "log":
+            axis.set_major_formatter(_LogTick())
+            axis.set_minor_formatter(_LogTick(minor_thresholds=(1.0, 0.4)))
+        else:
+            axis.set_major_formatter(FuncFormatter(grouped_tick))
+    axes.set_title(note, fontsize=8.5, color="#555555", loc="left")
+
+
+def draw_legend(axes: Axes) -> None:
+    """A legend inside the axes, or beside them if it is long."""
+    names = axes.get_legend_handles_labels()[1]
+    if not names:
+        return
+    if len(names) <= 6:
+        axes.legend(loc="best")
+    else:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _set_bottom(axes: Axes, log: str, values: npt.NDArray[np.float64]) -> None:
+    """Let the vertical axis begin at 0, or at the least positive value."""
+    if "y" not in log:
+        axes.set_ylim(bottom=0)
+    elif np.any(values > 0.0):
+        axes.set_ylim(bottom=max(float(values[values > 0.0].min()), 1e-3))
+
+
+# ---- files ----
+
+
 def save_figure(figure: Figure, path: Path) -> None:
     """Save a figure; the same figure gives the same bytes."""
     with matplotlib.rc_context(STYLE):
         figure.savefig(path, metadata=_WITHOUT_DATE.get(path.suffix.lower()))
-
-
-def compact_tick(value: float, position: int | None) -> str:
-    """The label of a tick; a function by name, so that figures can be pickled."""
-    return compact(value)
 
 
 def save_figures(figure: Figure, paths: Sequence[Path]) -> None:
@@ -134,47 +346,3 @@ def end_with_parent() -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=wait, daemon=True).start()
-
-
-def curve(
-    axes: Axes, number: int, label: str, x: Any, mean: Any, stderr: Any, marker: str | None = None, joined: bool = True
-) -> None:
-    """Plot the line and band of one policy, or error bars if points are not ``joined``."""
-    colour = COLOURS[number % len(COLOURS)]
-    width = BAND * np.nan_to_num(stderr)
-    if not joined:
-        axes.errorbar(
-            x, mean, width, color=colour, linestyle="none", marker=marker, markersize=5, capsize=3, label=label
-        )
-        return
-    axes.plot(
-        x,
-        mean,
-        color=colour,
-        linestyle=DASHES[(number + number // len(COLOURS)) % len(DASHES)],
-        linewidth=1.8,
-        marker=marker,
-        markersize=4,
-        label=label,
-    )
-    axes.fill_between(x, mean - width, mean + width, color=colour, alpha=0.18, linewidth=0)
-
-
-def _canvas(ax: Axes | None) -> tuple[Figure, Axes]:
-    if ax is not None:
-        existing = ax.get_figure()
-        assert isinstance(existing, Figure)
-        return existing, ax
-    figure = Figure(figsize=(6.0, 3.8), dpi=150, layout="constrained")
-    return figure, figure.subplots()
-
-
-def _finish(axes: Axes, note: str) -> None:
-    axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: grouped(float(value))))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: grouped(float(value))))
-    if len(axes.get_legend_handles_labels()[1]) <= 6:
-        axes.legend(loc="best")
-    else:  # next to the plot
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    axes.set_title(note, fontsize=8.5, color="#555555", loc="left")

@@ -1,58 +1,85 @@
-"""Progress of a simulation: a bar on a terminal, or a callback."""
+"""Progress of a simulation: a bar on a terminal or in a notebook, or a callback."""
 
 from __future__ import annotations
 
+import contextvars
+import math
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from belated.errors import InvalidParameter
 from belated.formatting import compact, duration
 
+DELAY = 1.0
+"""Seconds after which a bar appears that was not asked for."""
+INTERVAL = 0.2
+"""Seconds between two pictures of a bar."""
+
 
 @dataclass(frozen=True)
 class Progress:
-    """Rounds played, rounds in total, seconds since the start."""
+    """How far a simulation is: rounds played, rounds in total, seconds since the start."""
 
     done: int
     total: int
     seconds: float
+    compiling: str = ""
+    """What is being compiled, and how much of it there is, such as "compiling UCB (2 of 5)"; empty while nothing is."""
+    runs: int = 0
+    """Runs in total."""
+    waited: float = 0.0
+    """Of the seconds, those in which no round was played because code was being compiled."""
+
+    @property
+    def phase(self) -> str:
+        """What is going on: "compiling UCB (2 of 5)", or "simulating"."""
+        return self.compiling or "simulating"
 
     @property
     def rounds_per_second(self) -> float:
-        """The speed so far."""
-        return self.done / self.seconds if self.seconds > 0.0 else 0.0
+        """The speed so far, without the seconds of the compiler."""
+        seconds = self.seconds - self.waited
+        return self.done / seconds if seconds > 0.0 else 0.0
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the rest takes at this speed; infinite before the first round."""
+        speed = self.rounds_per_second
+        return (self.total - self.done) / speed if speed > 0.0 else math.inf
+
+    @property
+    def runs_left(self) -> int:
+        """Runs that are not finished, counting parts of runs."""
+        return math.ceil(self.runs * (self.total - self.done) / self.total) if self.total else 0
+
+    def describe(self) -> str:
+        """What is being compiled, or the speed and the time left."""
+        if self.compiling:
+            return self.compiling
+        if self.rounds_per_second == 0.0:
+            return ""
+        return f"{compact(self.rounds_per_second)} rounds/s, {duration(self.seconds_left)} left"
 
 
-class ProgressBar:
-    """A bar on standard error with the speed and the time left. It appears with the first progress after ``delay``
-    seconds, or when the context is entered."""
+# ---- where a bar is drawn ----
 
-    def __init__(self, delay: float = 0.0) -> None:
-        self._delay = delay
-        self._bar: Any = None
-        self._task: Any = None
 
-    def show(self, progress: Progress, description: str = "simulating") -> None:
-        """Update the bar."""
-        if self._bar is None:
-            if progress.seconds < self._delay:
-                return
-            self._open(description)
-        speed = progress.rounds_per_second
-        left = duration((progress.total - progress.done) / speed) if speed > 0.0 else "?"
-        self._bar.update(
-            self._task,
-            description=description,
-            total=progress.total,
-            completed=progress.done,
-            speed=f"{compact(speed)} rounds/s, {left} left",
-        )
+class _View(Protocol):
+    """A bar that is on the screen."""
 
-    def _open(self, description: str) -> None:
+    def draw(self, progress: Progress, description: str) -> None: ...
+    def close(self, progress: Progress) -> None: ...
+
+
+class _TerminalView:
+    """A line on standard error, removed at the end."""
+
+    def __init__(self, description: str) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn
         from rich.progress import Progress as RichProgress
@@ -61,55 +88,190 @@ class ProgressBar:
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=None),
             TaskProgressColumn(),
-            TextColumn("{task.fields[speed]}", style="cyan"),
+            TextColumn("{task.fields[status]}", style="cyan"),
         )
         console = Console(stderr=True, highlight=False, emoji=False)
-        self._bar = RichProgress(*columns, console=console, transient=True, expand=True)
-        self._task = self._bar.add_task(description, total=None, speed="")
+        self._bar = RichProgress(*columns, console=console, transient=True, expand=True, auto_refresh=False)
+        self._task = self._bar.add_task(description, total=None, status="")
         self._bar.start()
 
+    def draw(self, progress: Progress, description: str) -> None:
+        total = progress.total if progress.done else None  # a bar that moves to and fro, before the first round
+        self._bar.update(
+            self._task,
+            description=description,
+            total=total,
+            completed=progress.done,
+            status=progress.describe(),
+            refresh=True,
+        )
+
+    def close(self, progress: Progress) -> None:
+        self._bar.stop()
+
+
+class _NotebookView:
+    """A line of HTML below the cell, updated in place; at the end it says what was played."""
+
+    def __init__(self) -> None:
+        from IPython import display
+
+        show: Any = display.display
+        self._last = _notebook_line("", None, "")
+        self._handle: Any = show(self._last, raw=True, display_id=True)
+
+    def draw(self, progress: Progress, description: str) -> None:
+        share = progress.done / progress.total if progress.done else None
+        self._update(_notebook_line(description, share, progress.describe()))
+
+    def close(self, progress: Progress) -> None:
+        played = f"{compact(progress.done)} of {compact(progress.total)} rounds"
+        if progress.done == progress.total:
+            played = f"{compact(progress.done)} rounds"
+        speed = f" ({compact(progress.rounds_per_second)} rounds/s)" if progress.done else ""
+        text = f"{played} in {duration(progress.seconds)}{speed}"
+        self._update({"text/plain": text, "text/html": f'<div style="{_TEXT}opacity:.65">{text}</div>'})
+
+    def _update(self, line: dict[str, str]) -> None:
+        if line != self._last:
+            self._last = line
+            self._handle.update(line, raw=True)
+
+
+_TEXT = "font:13px/1.5 system-ui,sans-serif;font-variant-numeric:tabular-nums;"
+
+
+def _notebook_line(description: str, share: float | None, status: str) -> dict[str, str]:
+    """A bar as HTML and as plain text; without a share it is empty."""
+    from html import escape
+
+    percent = "" if share is None else f"{100.0 * share:.0f}%"
+    text = " ".join(part for part in (description, percent, status) if part)
+    html = (
+        f'<div style="display:flex;align-items:center;gap:12px;max-width:720px;{_TEXT}">'
+        f"<b>{escape(description)}</b>"
+        '<div style="flex:1;min-width:80px;height:6px;border-radius:3px;background:rgba(127,127,127,.25)">'
+        f'<div style="width:{100.0 * (share or 0.0):.1f}%;height:6px;border-radius:3px;background:#2a78d6"></div></div>'
+        f'<span style="min-width:2.5em;text-align:right">{percent}</span>'
+        f'<span style="opacity:.65">{escape(status)}</span></div>'
+    )
+    return {"text/plain": text, "text/html": html}
+
+
+def in_notebook() -> bool:
+    """Whether this is a cell of a notebook: a running IPython kernel."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+# ---- the bar ----
+
+
+class ProgressBar:
+    """A bar with the speed and the time left, or with what is being compiled.
+
+    It appears ``delay`` seconds after the context is entered, whether there is progress by then or not, and disappears
+    with it; in a notebook a line about what was played stays. A thread of its own draws it."""
+
+    def __init__(
+        self, delay: float = 0.0, description: str = "preparing", clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._delay = delay
+        self._clock = clock
+        self._drawing = threading.Lock()
+        self._view: _View | None = None
+        self._latest = Progress(0, 0, 0.0), description
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def show(self, progress: Progress, description: str = "simulating") -> None:
+        """What the next picture shows."""
+        self._latest = progress, description
+
     def __enter__(self) -> Self:
-        self._open("preparing")  # compiles on the first call
+        self._started = self._clock()
+        self.tick()
+        context = contextvars.copy_context()  # notebooks find the cell of an output by it
+        self._thread = threading.Thread(target=context.run, args=(self._draw_until_ended,), daemon=True)
+        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        with self._drawing:
+            self._close()
 
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.stop()
+    def _draw_until_ended(self) -> None:
+        while not self._ended.wait(INTERVAL):
+            self.tick()
+
+    def tick(self) -> None:
+        """Draw the bar, if it is time."""
+        with self._drawing:
+            if self._view is None:
+                if self._clock() - self._started < self._delay:
+                    return
+                self._view = _NotebookView() if in_notebook() else _TerminalView(self._latest[1])
+            self._view.draw(*self._latest)
+
+    def _close(self) -> None:
+        if self._view is not None:
+            self._view.close(self._latest[0])
+            self._view = None
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
         """Remove the bar while something else is printed."""
-        self._bar.stop()
-        yield
-        self._bar.start()
+        with self._drawing:
+            self._close()
+            yield
+
+
+def shows_bar(progress: bool | None) -> bool:
+    """Whether a bar is shown: if asked for, or by default (None) on a terminal and in a notebook."""
+    return bool(progress) if progress is not None else sys.stderr.isatty() or in_notebook()
+
+
+Report = Callable[[int, str], None]
+"""(rounds played so far, what is being compiled)."""
 
 
 @contextmanager
 def progress_reporter(
-    progress: bool | Callable[[Progress], None] | None, total: int
-) -> Iterator[Callable[[int], None]]:
-    """Yield a function that takes the number of rounds just played and updates the bar or calls the callback."""
+    progress: bool | Callable[[Progress], None] | None,
+    total: int,
+    runs: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Iterator[Report]:
+    """Yield a function that is told how far the simulation is, and updates the bar or calls the callback."""
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InvalidParameter(f"progress is {progress!r}; give True, False, None, or a function.")
-    bar = ProgressBar(2.0 if progress is None else 0.0)  # one that was not asked for appears later
-    show: Callable[[Progress], None] | None = None
+    started = clock()
+    latest = Progress(0, total, 0.0, runs=runs)
+
+    def next_progress(done: int, compiling: str) -> Progress:
+        nonlocal latest
+        seconds, done = clock() - started, max(done, latest.done)
+        idle = compiling and latest.compiling and done == latest.done
+        waited = latest.waited + (seconds - latest.seconds if idle else 0.0)
+        latest = Progress(done, total, seconds, compiling, runs, waited)
+        return latest
+
     if callable(progress):
-        show = progress
-    elif progress or (progress is None and sys.stderr.isatty()):
-        show = bar.show
-    started, done = time.perf_counter(), 0
+        callback = progress
 
-    def report(rounds: int) -> None:
-        nonlocal done
-        done += rounds
-        if show is not None:
-            show(Progress(done, total, time.perf_counter() - started))
+        def call(done: int, compiling: str) -> None:
+            before = latest
+            if next_progress(done, compiling).done != before.done or compiling != before.compiling:
+                callback(latest)
 
-    try:
-        yield report
-    finally:
-        bar.close()
+        yield call
+    elif shows_bar(progress):
+        with ProgressBar(DELAY if progress is None else 0.0, "simulating", clock) as bar:
+            bar.show(latest)
+            yield lambda done, compiling: bar.show(next_progress(done, compiling))
+    else:
+        yield lambda *_: None

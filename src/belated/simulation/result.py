@@ -6,37 +6,34 @@ import hashlib
 import inspect
 import io
 import json
-import math
 import os
-import uuid
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from belated._version import __version__
+from belated.atomic_output import new_file
 from belated.delays._base import check_level
 from belated.engine.runner import LOOPS
-from belated.errors import InvalidParameter, NotReproducible, StateError
+from belated.errors import NotReproducible, StateError
 from belated.formatting import unique_labels
 from belated.kernel.code_key import modules_digest
 from belated.policies import Policy
 from belated.policies._base.entry_points import policy_key
 from belated.problem import Family, Problem
+from belated.simulation.result_views import ResultViews
 from belated.specs.laws import policy_spec, read_policy
 from belated.specs.problems import DeclaredFamily, problem_spec, read_problem
-from belated.validation import is_integer
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 FORMAT = 1
 """Version of the format of a manifest."""
@@ -44,7 +41,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Manifest:
-    """What was simulated (problem, policies, horizon, runs, seed, checkpoints), and by which version."""
+    """What was simulated (problem, policies, horizon, runs, seed, checkpoints, shuffle), and by which version."""
 
     problem: dict[str, Any]
     policies: list[dict[str, Any]]
@@ -57,6 +54,8 @@ class Manifest:
     sources: str = ""
     """A hash of the code that decided it: the package's, and that of policies and families from outside."""
     format: int = FORMAT
+    shuffle: bool = False
+    """Whether the arms were relabelled in each run; manifests of 0.1.0 do not say."""
 
     @classmethod
     def of(
@@ -68,11 +67,22 @@ class Manifest:
         seed: int,
         checkpoints: npt.NDArray[np.int64],
         seconds: float,
+        shuffle: bool = False,
     ) -> Manifest:
         """The manifest of a simulation."""
         specs = [policy_spec(policy) for policy in policies]
         sources = _sources(problem, policies)
-        return cls(problem_spec(problem), specs, horizon, runs, seed, checkpoints.tolist(), seconds, sources=sources)
+        return cls(
+            problem_spec(problem),
+            specs,
+            horizon,
+            runs,
+            seed,
+            checkpoints.tolist(),
+            seconds,
+            sources=sources,
+            shuffle=shuffle,
+        )
 
     def make_problem(self) -> Problem | Family:
         """Recreate the problem or family."""
@@ -91,7 +101,7 @@ class Manifest:
                 f"the policy {own[0]} of this result is not in a module that can be imported. "
                 "Pass the policies, as result.rerun(policies=...)."
             )
-        return tuple(read_policy(spec) for spec in self.policies)
+        return tuple(read_policy(spec, saved=True) for spec in self.policies)
 
     def to_json(self) -> str:
         """The manifest as JSON text."""
@@ -139,19 +149,14 @@ def labels_of(policies: Sequence[Policy]) -> list[str]:
     return unique_labels([policy.label for policy in policies], [policy.describe() for policy in policies])
 
 
+MAX_PULL_NUMBERS = 2**22
+"""The pulls of the arms at the checkpoints are recorded up to this many numbers (32 MiB)."""
+
 _ARRAYS = ("rounds", "mean", "stderr", "curves", "final", "pulls", "observed", "in_flight", "lost", "eliminated_at")
 
 
-class Difference(NamedTuple):
-    """The paired difference of the pseudo-regret of two policies at the horizon: first minus second, run by run."""
-
-    mean: float
-    stderr: float
-    runs: npt.NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(ResultViews):
     """Pseudo-regret of P policies in R runs, at C checkpoints; K arms.
 
     Pseudo-regret is the sum over rounds of (best mean - mean of the pulled arm). At the horizon T, the feedback of
@@ -185,12 +190,8 @@ class Result:
     record: Callable[[], Manifest] = field(repr=False)
     """Makes the manifest on first use."""
     source: tuple[Problem | Family, tuple[Policy, ...]] | None = field(default=None, repr=False)
-
-    def __repr__(self) -> str:
-        final = ", ".join(
-            f"{label} {value:.4g}" for label, value in zip(self.labels, self.final.mean(axis=1), strict=True)
-        )
-        return f"<Result of {self.runs:,} runs of {self.horizon:,} rounds; mean regret: {final}>"
+    pull_sums: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    """(P, C, K) pulls of each arm up to the checkpoints, summed over the runs; None if they were not recorded."""
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -208,25 +209,35 @@ class Result:
         runs."""
         return bool(self.curves.shape[1] == self.runs)
 
+    @property
+    def mean_pulls(self) -> npt.NDArray[np.float64]:
+        """(P, C, K) mean number of pulls of each arm up to each checkpoint, over all runs."""
+        return self._summed_pulls() / self.runs
+
+    @property
+    def pull_share(self) -> npt.NDArray[np.float64]:
+        """(P, C, K) the share of the rounds up to each checkpoint in which an arm was pulled, over all runs; the shares
+        of the arms add up to 1."""
+        return self._summed_pulls() / (self.runs * self.rounds[:, None])
+
+    def _summed_pulls(self) -> npt.NDArray[np.int64]:
+        if self.pull_sums is None:
+            raise StateError(
+                "this result has no pulls at its checkpoints: it was saved by belated 0.1.0, or policies x checkpoints "
+                f"x arms are more than {MAX_PULL_NUMBERS:,}. Use result.rerun(), or simulate with fewer checkpoints; "
+                "result.pulls has the pulls of each run at the horizon."
+            )
+        return self.pull_sums
+
     def quantile(self, q: float) -> npt.NDArray[np.float64]:
-        """(P, C) the q-quantile of the pseudo-regret over the stored runs; see :attr:`quantiles_exact`."""
+        """(P, C) the q-quantile of the pseudo-regret over the stored runs; see :attr:`quantiles_exact`.
+
+        Parameters
+        ----------
+        q
+            The level, a number in [0, 1]; 0.5 gives the median.
+        """
         return np.asarray(np.quantile(self.curves, check_level(q), axis=1))
-
-    def difference(self, a: str | int, b: str | int) -> Difference:
-        """Pseudo-regret of policy ``a`` minus that of ``b`` at the horizon, paired run by run, with its standard
-        error."""
-        runs = self.final[self._policy(a)] - self.final[self._policy(b)]
-        stderr = float(runs.std(ddof=1) / np.sqrt(runs.size)) if runs.size > 1 else float("nan")
-        return Difference(float(runs.mean()), stderr, runs)
-
-    def _policy(self, name: str | int) -> int:
-        if isinstance(name, str) and name in self.labels:
-            return self.labels.index(name)
-        if is_integer(name) and -len(self.labels) <= name < len(self.labels):
-            return int(name)
-        raise InvalidParameter(
-            f"{name!r} is not a policy of this result; give one of {', '.join(map(repr, self.labels))}, or its index."
-        )
 
     def to_frame(self) -> pandas.DataFrame:
         """A tidy table: one row for each policy and checkpoint, with mean, standard error and quantiles of the
@@ -247,33 +258,6 @@ class Result:
             }
         )
 
-    def plot(self, ax: Axes | None = None, *, bounds: bool = False) -> Figure:
-        """Mean pseudo-regret against rounds, with bands of four standard errors.
-
-        With ``bounds``, also the theorems' bounds at the horizon, on a logarithmic axis: a thin line for each policy
-        with a finite bound (:func:`belated.theory.bound_of`; for ``confidence=None``).
-        """
-        from belated.simulation.figures import plot_result
-
-        return plot_result(self, ax, self._bounds() if bounds else None)
-
-    def _bounds(self) -> dict[str, tuple[float, str]]:
-        """By label, the bound at the horizon and its source."""
-        from belated.theory import bound_of
-
-        problem, policies = self.source or (self.manifest.make_problem(), self.manifest.make_policies())
-        if not isinstance(problem, Problem):
-            raise InvalidParameter(
-                "bounds are for one problem, but here each run has its own; plot without bounds, or use belated.theory "
-                "for the bounds of a problem."
-            )
-        bounds = {}
-        for label, policy in zip(self.labels, policies, strict=True):
-            bound = bound_of(policy, problem, self.horizon)
-            if bound is not None and 0.0 < bound.value < math.inf:
-                bounds[label] = bound.value, "order" if bound.order else bound.source.split(",")[0]
-        return bounds
-
     def rerun(
         self,
         *,
@@ -281,53 +265,75 @@ class Result:
         policies: Sequence[Policy] | None = None,
         runs: int | None = None,
         workers: int | None = None,
+        device: str = "cpu",
     ) -> Result:
-        """Simulate again what the manifest describes, with the same bits. Arguments override the manifest."""
+        """Simulate again what the manifest describes, with the same bits. Arguments override the manifest; unless the
+        policies are others, the labels stay, too.
+
+        Parameters
+        ----------
+        problem
+            Another problem or family; needed where the manifest cannot describe it.
+        policies
+            Other policies; needed where the manifest's cannot be imported.
+        runs
+            Another number of runs.
+        workers
+            The number of threads; by default one for each core.
+        device
+            "cpu" or "cuda"; a GPU gives the same bits.
+        """
         from belated.simulation.simulate import simulate
 
-        if problem is None:
-            problem = self.source[0] if self.source else self.manifest.make_problem()
-        if policies is None:
-            policies = self.source[1] if self.source else self.manifest.make_policies()
+        labels = self.labels if policies is None else None
         manifest = self.manifest
-        return simulate(
-            problem,
-            policies,
+        again = simulate(
+            self.problem if problem is None else problem,
+            self.policies if policies is None else policies,
             horizon=manifest.horizon,
             runs=manifest.runs if runs is None else runs,
             seed=manifest.seed,
             checkpoints=np.array(manifest.checkpoints),
             workers=workers,
+            shuffle=manifest.shuffle,
+            device=device,
         )
+        return again if labels is None else replace(again, labels=labels)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the arrays and the manifest to one file, atomically; return its path (``.npz`` is added if missing)."""
+        """Write the arrays and the manifest to one file, atomically; return its path.
+
+        Parameters
+        ----------
+        path
+            Where to; ``.npz`` is added if it is missing.
+        """
         target = Path(path)
         if target.suffix != ".npz":
             target = target.with_name(target.name + ".npz")
         text = np.array(self.manifest.to_json())
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
-        try:
-            with open(temporary, "xb") as file:
-                _write(file, {"manifest": text, "labels": np.array(self.labels), **arrays})
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        if self.pull_sums is not None:
+            arrays["pull_sums"] = self.pull_sums
+        with new_file(target) as file:
+            _write(file, {"manifest": text, "labels": np.array(self.labels), **arrays})
         return target
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read a file that :meth:`save` wrote."""
+        """Read a file that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path
+            The path that :meth:`save` returned.
+        """
         try:
             data = io.BytesIO(Path(path).read_bytes())
             with np.load(data, allow_pickle=False) as file:
                 manifest = Manifest.from_json(str(file["manifest"]))
                 arrays = {name: file[name] for name in _ARRAYS}
+                arrays["pull_sums"] = file["pull_sums"] if "pull_sums" in file else None  # noqa: SIM401
                 labels = [str(label) for label in file["labels"]]
                 return cls(labels=labels, horizon=manifest.horizon, record=lambda: manifest, **arrays)
         except FileNotFoundError:

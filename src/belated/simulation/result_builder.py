@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.run_io import RunOutput
+from belated.engine.run_io import RunOutput, total_pulls
 from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
 from belated.policies import Policy
@@ -47,6 +48,10 @@ class ResultBuilder:
                 f"the result of {count} policies x {runs:,} runs x {arms} arms does not fit into memory; give "
                 "fewer runs."
             ) from None
+        self._pull_sums = np.zeros((count, points if plan.records_pulls else 0, arms), np.int64)
+        self._added = 0  # runs whose pulls are in the sums: the first ones
+        self._later: dict[int, npt.NDArray[np.int64]] = {}  # sums of chunks that an unfinished one comes before
+        self._adding = Lock()
         self._moments: dict[int, tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
         self._spans: dict[int, int] = {}
 
@@ -66,7 +71,13 @@ class ResultBuilder:
                 mean = curves.mean(axis=1)
                 spread = ((curves - mean[:, None]) ** 2).sum(axis=1)
                 self._moments[first + start] = (curves.shape[1], mean, spread)
-        self._spans[first] = runs
+        with self._adding:  # chunks on a device are added by several threads
+            self._spans[first] = runs
+            if self._plan.records_pulls:
+                self._later[first] = np.array([outcome.pull_sums for outcome in outcomes])
+            while self._added in self._later:
+                self._pull_sums += self._later.pop(self._added)
+                self._added += self._spans[self._added]
 
     @property
     def finished(self) -> int:
@@ -88,7 +99,15 @@ class ResultBuilder:
             stderr = curves.std(axis=1, ddof=1) / math.sqrt(runs) if runs > 1 else np.full(mean.shape, np.nan)
         plan = self._plan
         record = partial(
-            Manifest.of, self._problem, self._policies, plan.horizon, runs, plan.seed, plan.checkpoints, seconds
+            Manifest.of,
+            self._problem,
+            self._policies,
+            plan.horizon,
+            runs,
+            plan.seed,
+            plan.checkpoints,
+            seconds,
+            plan.shuffle,
         )
         return Result(
             horizon=plan.horizon,
@@ -100,6 +119,7 @@ class ResultBuilder:
             curves=curves,
             final=self._final[:, :runs],
             **of_arms,
+            pull_sums=total_pulls(self._pull_sums, plan.checkpoints) if plan.records_pulls else None,
             in_flight=of_arms["pulls"] - of_arms["observed"] - of_arms["lost"],
             source=(self._problem, tuple(self._policies)),
         )

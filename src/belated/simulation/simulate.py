@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +17,24 @@ import numpy.typing as npt
 from belated.engine.encode import encode_problems
 from belated.engine.run_io import RunOutput
 from belated.engine.runner import Chunk, Plan, run_chunk
-from belated.errors import Interrupted, InvalidParameter
+from belated.errors import Interrupted, InvalidParameter, PolicyError
 from belated.kernel.rng import check_seed, family_generator
 from belated.policies import Policy
-from belated.policies._base.policy import check_registered
+from belated.policies._base.encode import check_registered
+from belated.policies._check.play import check_once
 from belated.problem import Family, Problem
-from belated.simulation.progress import Progress, progress_reporter
-from belated.simulation.result import Result
+from belated.simulation.progress import Progress, Report, progress_reporter
+from belated.simulation.result import MAX_PULL_NUMBERS, Result
 from belated.simulation.result_builder import ResultBuilder
-from belated.validation import MAX_HORIZON, check_choice, check_integer, is_integer
+from belated.validation import MAX_HORIZON, check_bool, check_choice, check_integer, is_integer
 
 ROUNDS_PER_CHUNK, LEAST_ROUNDS = 16_000_000, 200_000
 """The usual and the smallest number of rounds in a chunk: a few tenths of a second, and a few times the overhead of
 starting one."""
 CHUNKS_ON_DEVICE = 8
 """Chunks that are on the device, or being collected, at a time."""
+POLL_SECONDS = 0.1
+"""How long is waited for a chunk before the progress is reported."""
 SAMPLED_RUNS = 512
 """Runs whose problems are encoded to estimate the device memory of a run."""
 
@@ -56,25 +59,52 @@ def simulate(
     workers: int | None = None,
     device: str = "cpu",
     progress: bool | Callable[[Progress], None] | None = None,
+    shuffle: bool = False,
+    check: bool = True,
 ) -> Result:
-    """Simulate ``runs`` independent runs of each policy for ``horizon`` rounds.
+    """Simulate independent runs of each policy.
 
-    ``problem`` is a problem, or a function that draws one for each run from a ``numpy.random.Generator``. In each run
-    all policies face the same rewards and delays, so their differences are paired. ``checkpoints`` is a number of
-    evenly spaced rounds ending at the horizon, or an array of rounds. ``workers`` is the number of threads (None: all
-    cores); the result does not depend on it. ``device`` is "cpu" or "cuda"; a GPU gives the same bits and ignores
-    ``workers``. ``progress`` is True or False for a progress bar or none, None for one on a terminal after two seconds,
-    or a function that is called with a :class:`~belated.simulation.progress.Progress`.
+    In each run all policies face the same rewards and delays, so their differences are paired. Ctrl-C raises
+    :class:`~belated.errors.Interrupted`, whose ``result`` holds the finished runs.
 
-    Ctrl-C raises :class:`~belated.errors.Interrupted`, whose ``result`` holds the finished runs.
+    Parameters
+    ----------
+    problem
+        A problem, or a function that draws one for each run from a ``numpy.random.Generator``.
+    policies
+        A policy, or a list of policies.
+    horizon
+        T, the number of rounds of a run.
+    runs
+        The number of runs of each policy.
+    seed
+        Determines all random draws: the same seed gives the same result.
+    checkpoints
+        A number of evenly spaced rounds that end at the horizon, or an array of rounds, at which regret is recorded.
+    workers
+        The number of threads; by default one for each core. The result does not depend on it.
+    device
+        "cpu", or "cuda" for a GPU, which gives the same bits and ignores ``workers``.
+    progress
+        True or False for a progress bar or none; None for one that appears after a second on a terminal and in a
+        notebook; or a function that is called with a :class:`~belated.simulation.progress.Progress`.
+    shuffle
+        Whether the arms are relabelled in each run, for all policies alike; the result keeps the problem's order.
+        Policies break ties by the number of the arm, so that the order in which a problem lists its arms can favour
+        some of them.
+    check
+        Whether a policy of your own is first played for some hundred rounds as plain Python, each step checked; a
+        :class:`~belated.errors.PolicyError` names the file and line of a mistake.
 
+    Examples
+    --------
     >>> from belated.delays import Fixed
     >>> from belated.policies import UCB, SuccessiveElimination
     >>> from belated.rewards import Bernoulli
     >>> problem = Problem([Bernoulli(0.3), Bernoulli(0.7)], Fixed(50))
     >>> result = simulate(problem, [UCB(), SuccessiveElimination()], horizon=2000, runs=20, seed=1)
     >>> result.mean[:, -1].round(1).tolist()
-    [35.7, 166.6]
+    [20.7, 31.0]
     """
     chosen = _check_policies(policies, horizon := check_integer("horizon", horizon, 1, MAX_HORIZON))
     if not isinstance(problem, Problem) and not callable(problem):
@@ -85,17 +115,32 @@ def simulate(
     runs = check_integer("runs", runs, 1, 2**31)
     threads = check_integer("workers", workers, 1, 4096) if workers is not None else available_cores()
     rounds, stop = rounds_of(checkpoints, horizon), np.zeros(1, np.int64)
-    plan = Plan(horizon, rounds, check_seed(seed), stop, min(threads, available_cores()))
-    first = problem if isinstance(problem, Problem) else _draw_problem(problem, plan.seed, 0)
+    first = problem if isinstance(problem, Problem) else _draw_problem(problem, check_seed(seed), 0)
+    try:
+        for policy in chosen if check_bool("check", check) else ():
+            check_once(policy, first.arms, horizon)
+    except PolicyError as error:
+        raise error.with_traceback(None) from error.__cause__  # the message names the user's line
+    plan = Plan(
+        horizon,
+        rounds,
+        check_seed(seed),
+        stop,
+        workers=min(threads, available_cores()),
+        records_pulls=len(chosen) * rounds.size * first.arms <= MAX_PULL_NUMBERS,
+        shuffle=check_bool("shuffle", shuffle),
+    )
     builder = ResultBuilder(problem, chosen, plan, runs, first.arms)
     started = time.perf_counter()
-    with progress_reporter(progress, total=runs * horizon * len(chosen)) as report:
+    with progress_reporter(progress, runs * horizon * len(chosen), runs) as report:
         try:
             if device == "cuda":
                 execution = _on_device(problem, chosen, plan, runs, builder)
             else:
                 execution = _on_cores(problem, chosen, plan, runs, threads, builder)
-            _run_all(execution, plan, builder, lambda rounds: report(rounds * len(chosen)))
+            _run_all(execution, plan, builder, len(chosen), report)
+        except PolicyError as error:
+            raise error.with_traceback(None) from error.__cause__
         except KeyboardInterrupt:
             plan.stop[0] = 1
             done = builder.finished
@@ -139,27 +184,36 @@ def _on_device(
     return Execution(chunks, run, nullcontext(threads()), CHUNKS_ON_DEVICE)
 
 
-def _run_all(execution: Execution, plan: Plan, builder: ResultBuilder, report: Callable[[int], None]) -> None:
+def _run_all(execution: Execution, plan: Plan, builder: ResultBuilder, policies: int, report: Report) -> None:
     """Run all chunks; after an interruption wait until no thread is at work."""
     with execution.pool as pool:
         pending: dict[Future[list[RunOutput] | None], Chunk] = {}
+        played = 0
         try:
             while True:
                 for chunk in islice(execution.chunks, execution.max_submitted - len(pending)):
                     pending[pool.submit(execution.run, chunk)] = chunk
                 if not pending:
                     return
-                finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                finished, _ = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
                 for future in sorted(finished, key=lambda done: pending[done].first):
                     chunk = pending.pop(future)
                     outcomes = future.result()
                     if outcomes is not None:
                         builder.add(chunk, outcomes)
-                    report(chunk.runs * plan.horizon)
+                    played += chunk.runs * plan.horizon * policies
+                    report(played + _rounds_so_far(pending), plan.compiling.text())
+                if not finished:
+                    report(played + _rounds_so_far(pending), plan.compiling.text())
         except BaseException:
             plan.stop[0] = 1
             wait([future for future in pending if not future.cancel()])
             raise
+
+
+def _rounds_so_far(chunks: Mapping[Future[Any], Chunk]) -> int:
+    """The rounds that were played of chunks that are not finished."""
+    return sum(int(chunk.played.sum()) for chunk in chunks.values())
 
 
 def _chunks(
@@ -224,16 +278,14 @@ def rounds_of(checkpoints: int | npt.ArrayLike, horizon: int) -> npt.NDArray[np.
 def _check_policies(policies: Policy | Sequence[Policy], horizon: int) -> list[Policy]:
     listed = [policies] if isinstance(policies, Policy | type) else policies
     if isinstance(listed, str) or not isinstance(listed, Sequence) or len(listed) == 0:
-        raise InvalidParameter(
-            f"policies is {policies!r}; give a list of at least one policy, such as [UCB(confidence=1.0)]."
-        )
+        raise InvalidParameter(f"policies is {policies!r}; give a list of at least one policy, such as [UCB()].")
     for index, policy in enumerate(listed):
         if isinstance(policy, type) and issubclass(policy, Policy):
             raise InvalidParameter(
                 f"policies[{index}] is the class {policy.__name__}; give an object, such as {policy.__name__}()."
             )
         if not isinstance(policy, Policy):
-            raise InvalidParameter(f"policies[{index}] is {policy!r}; give a policy, such as UCB(confidence=1.0).")
+            raise InvalidParameter(f"policies[{index}] is {policy!r}; give a policy, such as UCB().")
         check_registered(policy)
     return [policy.for_horizon(horizon) for policy in listed]
 

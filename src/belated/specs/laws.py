@@ -8,31 +8,53 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from belated.delays import DELAYS, ByReward, DelayLaw, FromScipy, Mixture
+from belated import rewards
+from belated.delays import DELAYS, ByReward, ByRound, DelayLaw, FromScipy, Mixture
+from belated.delays.by_reward import Steps
 from belated.errors import BelatedError, ConfigurationError, InvalidParameter, NotReproducible
 from belated.policies import POLICIES, Policy
 from belated.registry import Registry
 from belated.rewards import REWARDS, RewardLaw
 from belated.specs.tables import fmt, integer, mapping, reject_unknown, suggest
-from belated.validation import Parameter, fields_of
+from belated.validation import MAX_HORIZON, Parameter, fields_of
 
 T = TypeVar("T")
 
 EXAMPLES = {
     "Mixture": 'parts = [[0.7, {law = "Fixed", rounds = 10}], [0.3, {law = "Never"}]]',
     "ByReward": 'laws = {0 = {law = "Fixed", rounds = 0}, 1 = {law = "Fixed", rounds = 500}}',
+    "Scaled": 'of = {law = "Beta", a = 2.0, b = 6.0}, low = 0, high = 200',
+    "ByRound": 'laws = {1 = {law = "Fixed", rounds = 10}, 5001 = {law = "Pareto", alpha = 0.5}}',
     "FromScipy": 'distribution = "expon", scale = 100',
 }
 """How to write the laws whose parameters are more than numbers."""
 
 
-def read_policy(data: Any, at: str = "policy") -> Policy:
-    """A policy from plain data; errors name its key, ``at``."""
-    return _read(POLICIES, Policy, "policy", data, at)
+def read_policy(data: Any, at: str = "policy", *, saved: bool = False) -> Policy:
+    """A policy from plain data; errors name its key, ``at``. With ``saved`` the data was written by a program, perhaps
+    by 0.1.0: see :func:`complete_saved`.
+
+    >>> read_policy({"policy": "UCB"}).confidence, read_policy({"policy": "UCB"}, saved=True).confidence
+    (1.0, 'theory')
+    """
+    return _read(POLICIES, Policy, "policy", data, at, saved=saved)
+
+
+def complete_saved(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a saved policy. 0.1.0 left ``confidence`` out where it was None, which means "theory"; later
+    versions always write it. What people write is not completed: there the default, 1, is meant."""
+    words = {each.name: each.domain.word for each in fields_of(cls) if each.domain is not None and each.domain.word}
+    return {**words, **values}
 
 
 def read_reward(data: Any, at: str) -> RewardLaw:
     """A reward law from plain data."""
+    if isinstance(data, Mapping) and data.get("law") == "FromScipy":
+        data = {"law": "FromScipy", "frozen": _frozen(data, at)}
+    elif isinstance(data, Mapping) and data.get("law") == "Scaled":
+        if "of" not in data:
+            raise ConfigurationError(f"{at}.of is missing; Scaled needs it, such as {EXAMPLES['Scaled']}.")
+        data = {**data, "of": read_reward(data["of"], f"{at}.of")}
     return _read(REWARDS, RewardLaw, "law", data, at)
 
 
@@ -49,6 +71,8 @@ def read_delay(data: Any, at: str) -> DelayLaw:
         return _read_steps(values, at)
     elif name == "ByReward" and "laws" in values:
         values["laws"] = _by_value(values["laws"], f"{at}.laws")
+    elif name == "ByRound" and "laws" in values:
+        values["laws"] = _by_first_round(values["laws"], f"{at}.laws")
     elif name == "FromScipy":
         values = {"law": name, "frozen": _frozen(values, at)}
     return _read(DELAYS, DelayLaw, "law", values, at)
@@ -67,20 +91,15 @@ def _pairs(data: Any, at: str, first: str) -> list[tuple[Any, Any]]:
 
 
 def _read_steps(values: Mapping[str, Any], at: str) -> ByReward:
-    """A function of the reward that is constant on cells of [0, 1], as [cells, law] of its steps."""
+    """A function of the reward that is constant on equal cells of its range, as [cells, law] of its steps."""
     reject_unknown(values, ("law", "steps"), at, "ByReward with steps")
     counts, laws = [], []
     for j, (cells, law) in enumerate(_pairs(values["steps"], f"{at}.steps", "cells")):
         counts.append(integer(cells, f"{at}.steps[{j}][0]", 1, 1_000_000))
         laws.append(read_delay(law, f"{at}.steps[{j}][1]"))
-    ends = np.cumsum(counts)
-    last = int(ends[-1]) - 1
-
-    def law_at(reward: float) -> DelayLaw:
-        return laws[int(np.searchsorted(ends, min(int(reward * (last + 1)), last), side="right"))]
-
+    steps = Steps(counts, laws)
     try:
-        return ByReward(law_at, cells=last + 1)
+        return ByReward(steps, cells=steps.cells)
     except InvalidParameter as error:
         raise ConfigurationError(f"{at}: {error}") from error
 
@@ -92,9 +111,25 @@ def _by_value(laws: Any, at: str) -> dict[float, DelayLaw]:
         try:
             reward = float(value)
         except (TypeError, ValueError):
-            raise ConfigurationError(f"{at}: the key {value!r} is not a reward; give a number in [0, 1].") from None
+            raise ConfigurationError(f"{at}: the key {value!r} is not a reward; give a number.") from None
         by_reward[reward] = read_delay(law, f"{at}.{value}")
     return by_reward
+
+
+def _by_first_round(laws: Any, at: str) -> dict[int, DelayLaw]:
+    pairs = list(laws.items()) if isinstance(laws, Mapping) else _pairs(laws, at, "first round")
+    by_round: dict[int, DelayLaw] = {}
+    for key, law in pairs:
+        try:
+            first = integer(int(key) if isinstance(key, str) else key, at, 1, MAX_HORIZON)
+        except (ConfigurationError, ValueError):
+            raise ConfigurationError(
+                f"{at}: the key {key!r} is not a round; give a whole number from 1 to {MAX_HORIZON:,}."
+            ) from None
+        if first in by_round:
+            raise ConfigurationError(f"{at} has round {first} twice; give each round once.")
+        by_round[first] = read_delay(law, f"{at}.{key}")
+    return by_round
 
 
 def _frozen(values: Mapping[str, Any], at: str) -> Any:
@@ -116,7 +151,7 @@ def _frozen(values: Mapping[str, Any], at: str) -> Any:
         raise ConfigurationError(f"{at}: scipy.stats.{name} does not take these parameters: {error}.") from error
 
 
-def _read(registry: Registry[T], base: type, key: str, data: Any, at: str) -> T:
+def _read(registry: Registry[T], base: type, key: str, data: Any, at: str, *, saved: bool = False) -> T:
     """An object of a registry from ``{key: name, parameter: value, ...}``."""
     names = ", ".join(registry)
     values = dict(mapping(data, at, f'a table with {key} = "NAME" and its parameters. Names: {names}'))
@@ -125,8 +160,11 @@ def _read(registry: Registry[T], base: type, key: str, data: Any, at: str) -> T:
         is_what = "is missing" if name is None else f"is {fmt(name)}"
         raise ConfigurationError(f"{at}.{key} {is_what}; give the name of a {registry.kind}: {names}.")
     cls = _class_of(registry, base, name, f"{at}.{key}")
-    parameters = {parameter.name: parameter for parameter in fields_of(cls)}
+    values = complete_saved(cls, values) if saved else values
+    parameters = {("of" if parameter.name == key else parameter.name): parameter for parameter in fields_of(cls)}
     reject_unknown(values, parameters, at, name)
+    if "of" in values and "of" in parameters:  # a parameter that is called law, as the key of the name is
+        values[key] = values.pop("of")
     for parameter in parameters.values():
         _check(parameter, values, at, name, may_be_drawn=base is not Policy)
     try:
@@ -144,6 +182,8 @@ def _class_of(registry: Registry[T], base: type, name: str, at: str) -> type[T]:
     if ":" not in name and name not in registry:
         labels = {getattr(cls, "label", ""): cls.__name__ for cls in registry.values()}
         near = f" Did you mean {labels[name]!r}?" if name in labels else suggest(name, registry)
+        other = next((kind for kind in (REWARDS, DELAYS) if kind is not registry and name in kind), None)
+        near = f" It is a {other.kind}." if other is not None and base is not Policy else near
         raise ConfigurationError(
             f"{at} is {name!r}, which is not a {registry.kind}.{near} There are {', '.join(registry)}, and your own as "
             "'package.module:ClassName'."
@@ -184,7 +224,7 @@ def _check(parameter: Parameter, values: Mapping[str, Any], at: str, owner: str,
 
 
 def policy_spec(policy: Policy) -> dict[str, Any]:
-    """A policy as plain data."""
+    """A policy as plain data, without what is None; ``confidence`` never is."""
     values = {field.name: getattr(policy, field.name) for field in fields(policy)}
     given = {name: value for name, value in values.items() if value is not None}
     return {"policy": POLICIES.name_of(type(policy)), **given}
@@ -192,6 +232,10 @@ def policy_spec(policy: Policy) -> dict[str, Any]:
 
 def reward_spec(law: RewardLaw) -> dict[str, Any]:
     """A reward law as plain data."""
+    if isinstance(law, rewards.Scaled):
+        return {"law": "Scaled", "of": reward_spec(law.law), "low": law.low, "high": law.high}
+    if isinstance(law, rewards.FromScipy):
+        return {"law": "FromScipy", **_scipy_spec(law.frozen)}
     return _law_spec(REWARDS, law)
 
 
@@ -202,6 +246,9 @@ def delay_spec(law: DelayLaw, reward: RewardLaw) -> dict[str, Any]:
     if isinstance(law, ByReward):
         laws = [[value, delay_spec(part, reward)] for value, part in law.by_value(reward).items()]
         return {"law": "ByReward", **({"laws": laws} if reward.atoms is not None else {"steps": _steps_of(laws)})}
+    if isinstance(law, ByRound):
+        laws_by_round = {str(first): delay_spec(part, reward) for first, part in law.laws.items()}
+        return {"law": "ByRound", "laws": laws_by_round, "drift": law.drift}
     if isinstance(law, FromScipy):
         return {"law": "FromScipy", **_scipy_spec(law.frozen)}
     return _law_spec(DELAYS, law)

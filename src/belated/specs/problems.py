@@ -12,12 +12,12 @@ import numpy as np
 
 from belated.delays import DelayLaw
 from belated.errors import BelatedError, ConfigurationError, NotReproducible
-from belated.problem import Family, Problem
+from belated.problem import Family, Problem, support_of
 from belated.registry import import_object
 from belated.rewards import Bernoulli, RewardLaw
 from belated.specs.laws import delay_spec, read_delay, read_reward, reward_spec
 from belated.specs.tables import fmt, indexed, integer, mapping, reject_unknown, within
-from belated.validation import Domain
+from belated.validation import Domain, check_range
 
 MAX_ARMS = 1_000_000
 
@@ -28,19 +28,26 @@ def read_problem(data: Any, at: str = "problem") -> Problem | Family:
     if "family" in values:
         reject_unknown(values, ("family",), at, "A problem with a family of its own")
         return _imported_family(values["family"], f"{at}.family")
-    reject_unknown(values, ("rewards", "delays"), at, "A problem")
+    reject_unknown(values, ("rewards", "delays", "reward_range"), at, "A problem")
     for key in ("rewards", "delays"):
         if key not in values:
             raise ConfigurationError(f"{at}.{key} is missing; a problem needs rewards and delays.")
     if _is_random(values):
         return DeclaredFamily(dict(values), at)
     laws = {key: read(values[key], f"{at}.{key}") for key, (read, _) in _READERS.items()}
-    return _build_problem(laws["rewards"], laws["delays"], at)
+    return _build_problem(laws["rewards"], laws["delays"], read_reward_range(values, at), at)
 
 
-def _build_problem(rewards: Any, delays: Any, at: str) -> Problem:
+def read_reward_range(values: Mapping[str, Any], at: str) -> tuple[float, float] | None:
+    """The range of rewards that a table states, as ``reward_range = [low, high]``."""
+    if "reward_range" not in values:
+        return None
+    return check_range(f"{at}.reward_range", values["reward_range"], error=ConfigurationError, show=fmt)
+
+
+def _build_problem(rewards: Any, delays: Any, reward_range: tuple[float, float] | None, at: str) -> Problem:
     try:
-        return Problem(rewards, delays)
+        return Problem(rewards, delays, reward_range=reward_range)
     except BelatedError as error:
         raise ConfigurationError(f"{at}: {error}") from error
 
@@ -145,6 +152,7 @@ class DeclaredFamily:
     def __init__(self, data: dict[str, Any], at: str = "problem") -> None:
         self.data = data
         self._at = at
+        self._reward_range = read_reward_range(data, at)
         self._samplers = {key: _sampler(data[key], f"{at}.{key}", *readers) for key, readers in _READERS.items()}
         for generator in (_End(0), _End(1), np.random.default_rng(0)):  # a mistake shows here, not in some late run
             self(generator)
@@ -152,7 +160,7 @@ class DeclaredFamily:
     def __call__(self, rng: Generator) -> Problem:
         """Draw a problem of the family."""
         laws = {key: sample(rng) for key, sample in self._samplers.items()}
-        return _build_problem(laws["rewards"], laws["delays"], self._at)
+        return _build_problem(laws["rewards"], laws["delays"], self._reward_range, self._at)
 
 
 class _End:
@@ -261,9 +269,11 @@ def problem_spec(problem: Problem | Family) -> dict[str, Any]:
     try:
         if not isinstance(problem, Problem):
             return {"family": _name_of(problem)}
+        stated = problem.scale != support_of(problem.rewards)
         return {
             "rewards": [reward_spec(law) for law in problem.rewards],
-            "delays": [delay_spec(d, r) for d, r in zip(problem.delays, problem.rewards, strict=True)],
+            "delays": [delay_spec(d, r) for d, r in zip(problem.delays, problem.rewards_on_scale, strict=True)],
+            **({"reward_range": list(problem.scale)} if stated else {}),
         }
     except NotReproducible as error:
         return {"unknown": str(error)}

@@ -34,10 +34,24 @@ class Key:
     """What to give, for the error when the key is missing."""
 
 
+STANDARD_INPUT = Path("-")
+"""The path that stands for standard input."""
+
+
+def source_name(path: Path) -> str:
+    """How errors call a file."""
+    return "standard input" if path == STANDARD_INPUT else str(path)
+
+
+def source_stem(path: Path) -> str:
+    """The name of a file without folder and suffix, for titles and output folders."""
+    return "stdin" if path == STANDARD_INPUT else path.stem
+
+
 def load_toml(path: Path) -> dict[str, Any]:
-    """Parse a TOML file; a syntax error names the line."""
+    """Parse a TOML file, or standard input for ``-``; a syntax error names the line."""
     try:
-        text = path.read_bytes().decode()
+        text = (sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()).decode()
     except FileNotFoundError:
         raise ConfigurationError("there is no such file; give the path of a TOML file.") from None
     except IsADirectoryError:

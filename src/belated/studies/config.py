@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from belated.errors import ConfigurationError
+from belated.errors import BelatedWarning, ConfigurationError
 from belated.policies import Policy, default_policies
 from belated.problem import Family, Problem
 from belated.specs.laws import read_policy
@@ -28,6 +29,8 @@ from belated.specs.tables import (
     mapping,
     naming,
     read_checkpoints,
+    source_name,
+    source_stem,
     text,
     within,
 )
@@ -36,6 +39,7 @@ from belated.validation import MAX_HORIZON, Domain
 
 OUT = Path("out")
 """Holds the folders of files that name none, each named after its file."""
+_SECTIONS = {"policies": "[[policies]]", "sweep": "[sweep]"}
 _LIMITS = {
     "horizon": Domain(1, MAX_HORIZON, whole=True),
     "runs": Domain(1, 2**31, whole=True),
@@ -59,11 +63,26 @@ def _read_folder(data: Any, at: str) -> Path:
 
 @dataclass(frozen=True)
 class SweepSection:
-    """The section [sweep] of a file."""
+    """The section [sweep] of a file, or one of two sections [[sweep]]."""
 
     key: Annotated[str, Key(read=text, give='a key, such as key = "problem.delays.rounds"')]
     values: Annotated[list[Any], Key(read=values_of, give="a list, such as values = [0, 100, 200]")]
     name: Text = ""
+
+
+def _read_sweep_sections(data: Any, at: str) -> list[SweepSection]:
+    """The parameters of a sweep: one, or two."""
+    if not isinstance(data, list):
+        return [_read_sweep_section(data, at)]
+    if len(data) not in (1, 2):
+        raise ConfigurationError(
+            f"{at} has {len(data)} sections [[sweep]]; give one or two: each parameter has its own, and all pairs of "
+            "values are played."
+        )
+    sections = [_read_sweep_section(section, key) for key, section in indexed(data, at)]
+    if len({section.key for section in sections}) < len(sections):
+        raise ConfigurationError(f"{at}: both sections have the key {sections[0].key!r}; give two different keys.")
+    return sections
 
 
 def _read_sweep_section(data: Any, at: str) -> SweepSection:
@@ -80,55 +99,74 @@ class SimulationFile:
     runs: Annotated[int, _LIMITS["runs"]] = 100
     seed: Annotated[int, _LIMITS["seed"]] = 0
     checkpoints: Annotated[int | list[int], Key(read=read_checkpoints)] = 100
+    shuffle: bool = False
     out: Annotated[Path, Key(read=_read_folder)]
     problem: Annotated[Problem | Family, Key(read=read_problem, give="a section [problem] with rewards and delays")]
     policies: Annotated[list[Policy], Key(read=_read_policies)] = field(default_factory=default_policies)
-    sweep: Annotated[SweepSection | None, Key(read=_read_sweep_section)] = None
+    sweep: Annotated[list[SweepSection] | None, Key(read=_read_sweep_sections)] = None
 
 
 @dataclass(frozen=True)
 class SweepFile:
-    """A sweep: a study whose one axis varies a key of the file."""
+    """A sweep: a study whose axes, one or two, each vary a key of the file."""
 
-    key: str
+    keys: tuple[str, ...]
     study: Study
     seed: int
     out: Path
 
 
-def read_simulation(path: Path, **overrides: Any) -> SimulationFile:
-    """Read a file; overrides that are not None replace its top-level keys."""
+def read_simulation(path: Path, unused: Mapping[str, str] | None = None, **overrides: Any) -> SimulationFile:
+    """Read a file; overrides that are not None replace its top-level keys. A warning says of each section that the
+    caller does not use why it does not."""
     options = _options(overrides)
-    with naming(str(path)):
-        return _simulation(_load(path, options))
+    with naming(source_name(path)):
+        data = _load(path, options)
+        simulation = _simulation(data)
+    for key, reason in (unused or {}).items():
+        if key in data:
+            BelatedWarning.issue(f"{source_name(path)}: {_SECTIONS[key]} is not used here: {reason}.")
+    return simulation
 
 
 def read_sweep(path: Path, **overrides: Any) -> SweepFile:
     """Read the sweep of a file: every value is checked."""
     options = _options(overrides)
-    with naming(str(path)):
+    with naming(source_name(path)):
         data = _load(path, options)
         if "sweep" not in data:
             raise ConfigurationError(
                 'sweep is missing; add a section such as [sweep] with key = "problem.delays.rounds" and '
                 "values = [0, 100, 200], or call belated simulate."
             )
-        section = _read_sweep_section(data["sweep"], "sweep")
-        if section.key == "horizon" and "horizon" in options:
+        sections = _read_sweep_sections(data["sweep"], "sweep")
+        keys = tuple(section.key for section in sections)
+        if "horizon" in keys and "horizon" in options:
             raise ConfigurationError('sweep.key is "horizon", and --horizon was given too; leave out --horizon.')
-        simulations = []
-        for value in section.values:
-            changed = set_path(data, section.key, value, "sweep.key")
-            with naming(f"with {section.key} = {fmt(value)}"):
-                simulations.append(_simulation(changed))
-    name, first = section.name or section.key, simulations[0]
+        axes = tuple(Axis(section.name or section.key, tuple(section.values)) for section in sections)
+        if len({axis.name for axis in axes}) < len(axes):
+            raise ConfigurationError(f"sweep: both sections have the name {axes[0].name!r}; give two different names.")
+        simulations = [_simulation_at(data, keys, point) for point in product(*(axis.values for axis in axes))]
     cells = tuple(
-        Cell({name: value}, simulation.problem, tuple(simulation.policies), simulation.horizon)
-        for value, simulation in zip(section.values, simulations, strict=True)
+        Cell(
+            {axis.name: value for axis, value in zip(axes, point, strict=True)},
+            simulation.problem,
+            tuple(simulation.policies),
+            simulation.horizon,
+        )
+        for point, simulation in zip(product(*(axis.values for axis in axes)), simulations, strict=True)
     )
-    axis, labels = Axis(name, tuple(section.values)), column_labels([cell.policies for cell in cells])
-    study = Study(path.stem, "", (axis,), labels, cells, first.runs, first.runs, first.checkpoints)
-    return SweepFile(section.key, study, first.seed, first.out)
+    first, labels = simulations[0], column_labels([cell.policies for cell in cells])
+    study = Study(source_stem(path), "", axes, labels, cells, first.runs, first.runs, first.checkpoints, first.shuffle)
+    return SweepFile(keys, study, first.seed, first.out)
+
+
+def _simulation_at(data: Mapping[str, Any], keys: tuple[str, ...], point: tuple[Any, ...]) -> SimulationFile:
+    """The simulation with these values of the keys."""
+    for key, value in zip(keys, point, strict=True):
+        data = set_path(data, key, value, "sweep.key")
+    with naming("with " + " and ".join(f"{key} = {fmt(value)}" for key, value in zip(keys, point, strict=True))):
+        return _simulation(data)
 
 
 def _options(overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +182,7 @@ def _load(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     data = load_toml(path)
     data.update(options)
     find_modules_beside(path)
-    return {"out": OUT / path.stem, **data}
+    return {"out": OUT / source_stem(path), **data}
 
 
 def _simulation(data: Mapping[str, Any]) -> SimulationFile:
@@ -162,7 +200,7 @@ def _reject_misplaced(data: Mapping[str, Any]) -> None:
     sections = [("problem", data.get("problem")), *indexed(policies if isinstance(policies, list) else [], "policies")]
     for at, section in sections:
         if isinstance(section, Mapping):
-            for key in ("runs", "seed", "checkpoints", "out", *(("horizon",) if at == "problem" else ())):
+            for key in ("runs", "seed", "checkpoints", "shuffle", "out", *(("horizon",) if at == "problem" else ())):
                 if key in section:
                     raise ConfigurationError(
                         f"{at}.{key} is not known; put {key} at the top of the file, before the first [section]."

@@ -10,7 +10,7 @@ from belated.atomic_output import make_folder
 from belated.errors import ReproductionInterrupted
 from belated.formatting import plural
 from belated.simulation.result import Result
-from belated.studies.claims import Claim, ClaimVerdict, Evidence
+from belated.studies.claims import Claim, ClaimVerdict, Evidence, SentenceVerdict, by_sentence
 from belated.studies.experiments import ExperimentFile
 from belated.studies.runner import Cost, ResultCache, RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.studies.study import Study
@@ -26,6 +26,11 @@ class ExperimentOutcome:
     verdicts: tuple[ClaimVerdict, ...]
     cost: Cost
     """What its results took, cached ones included."""
+
+    @property
+    def sentences(self) -> tuple[SentenceVerdict, ...]:
+        """The verdicts, sentence by sentence."""
+        return by_sentence(self.verdicts)
 
 
 def reproduce(

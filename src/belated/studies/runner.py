@@ -58,6 +58,28 @@ class RunnerStep:
     """Studies that are finished."""
 
 
+class BatchProgress:
+    """The progress of the cells of a batch together; a device plays several at a time."""
+
+    def __init__(self, runs: int, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._runs = runs
+        self._clock = clock
+        self._started = clock()
+        self._cells: dict[int, Progress] = {}
+        self._latest = Progress(0, 0, 0.0)
+
+    def update(self, cell: int, progress: Progress, total: int) -> Progress:
+        """The progress of the batch, ``total`` rounds long, after that of one of its cells."""
+        seconds = self._clock() - self._started
+        before = self._cells.get(cell)
+        waited = progress.waited - (0.0 if before is None else before.waited)
+        waited = min(waited, seconds - self._latest.seconds)  # cells that are compiled at the same time wait once
+        self._cells[cell] = progress
+        done = sum(one.done for one in self._cells.values())
+        self._latest = Progress(done, total, seconds, progress.compiling, self._runs, self._latest.waited + waited)
+        return self._latest
+
+
 @dataclass
 class Cost:
     """What results took."""
@@ -73,7 +95,7 @@ class Cost:
 
 class ResultCache:
     """A folder of results, each in a file named by a hash of its manifest: problem, policies, horizon, runs, seed,
-    checkpoints, version and sources. ``fresh`` ignores results of earlier calls."""
+    checkpoints, shuffle, version and sources. ``fresh`` ignores results of earlier calls."""
 
     def __init__(self, folder: Path, fresh: bool = False) -> None:
         self._folder = folder
@@ -188,18 +210,17 @@ class StudyRunner:
     def _play(self, study: Study, batch: RunBatch, experiment: str, cost: Cost) -> dict[int, Result]:
         rounds = {number: batch.runs * study.cells[number].horizon * len(study.labels) for number in batch.cells}
         left = sum(rounds.values())  # cached results are not played, and say nothing about the pace
-        done = dict.fromkeys(batch.cells, 0)
+        so_far = BatchProgress(batch.runs * len(batch.cells))
         started = time.perf_counter()
 
         def play(number: int, device: str) -> tuple[Result, bool]:
             def report(progress: Progress) -> None:
                 self._check_stopped()
-                done[number] = progress.done
                 if self._watch is not None:
-                    so_far = Progress(sum(done.values()), left, time.perf_counter() - started)
                     runs = batch.earlier_runs + batch.runs
                     with self._watching:
-                        self._watch(RunnerStep(study.name, runs, so_far, experiment, self._finished))
+                        together = so_far.update(number, progress, left)
+                        self._watch(RunnerStep(study.name, runs, together, experiment, self._finished))
 
             self._check_stopped()
             return self._result(study, study.cells[number], batch, device, report)
@@ -253,11 +274,13 @@ class StudyRunner:
                 workers=self._workers,
                 device=device,
                 progress=report,
+                shuffle=study.shuffle,
+                check=study.check,
             )
 
         if self._cache is None:
             return play(), False
-        manifest = Manifest.of(cell.problem, cell.policies, cell.horizon, batch.runs, seed, rounds, 0.0)
+        manifest = Manifest.of(cell.problem, cell.policies, cell.horizon, batch.runs, seed, rounds, 0.0, study.shuffle)
         return self._cache.get(manifest, play)
 
     def _check_stopped(self) -> None:

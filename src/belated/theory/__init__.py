@@ -18,14 +18,8 @@ from belated.theory.lower import (
     lower_bound_independent,
     ucb_hard_instance,
 )
-from belated.theory.upper import (
-    optimistic_pessimistic,
-    optimistic_ucb,
-    phased_elimination,
-    prefix_elimination,
-    prefix_ucb,
-    successive_elimination,
-)
+from belated.theory.prefix import prefix_elimination, prefix_ucb
+from belated.theory.upper import optimistic_pessimistic, optimistic_ucb, phased_elimination, successive_elimination
 
 __all__ = [
     "Bound",

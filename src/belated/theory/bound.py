@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from belated.errors import InvalidParameter
-from belated.formatting import quantity
+from belated.formatting import quantity, shorten
 from belated.problem import Problem
 from belated.validation import is_integer
 
@@ -91,6 +92,54 @@ def _delays(low: float, high: float) -> str:
     return names.get(f"{low:.3g}", f"the {low:.3g} quantile of the delay")
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def in_reward_units(bound: F) -> F:
+    """Decorator of a bound on a problem, whose theorem is about rewards in [0, 1]: rewards in [low, high] are mapped
+    there, which divides all gaps by high - low, and the bound is multiplied by it. Refuses rewards that the scale does
+    not hold, which policies meet clipped."""
+
+    @wraps(bound)
+    def scaled(problem: Problem, *arguments: Any, **named: Any) -> Any:
+        check_problem(problem, uses_delays=False)
+        if not problem.bounded:
+            raise InvalidParameter(
+                f"{bound.__name__}: theorems assume bounded rewards, and here some lie outside of the problem's scale, "
+                f"{problem.scale}, and are clipped; give reward laws that are bounded."
+            )
+        low, high = problem.scale
+        if high - low == 1.0:
+            return bound(problem, *arguments, **named)
+        return _times(bound(_on_unit_scale(problem), *arguments, **named), high - low)
+
+    return scaled  # type: ignore[return-value]
+
+
+def _on_unit_scale(problem: Problem) -> Problem:
+    """The problem with the means and gaps of the rewards that policies meet, in [0, 1]."""
+    low, high = problem.scale
+    unit = copy(problem)
+    means, gaps = (problem.means - low) / (high - low), problem.gaps / (high - low)
+    unit.__dict__.update(scale=(0.0, 1.0), bounded=True, means=means, gaps=gaps)
+    return unit
+
+
+def _times(value: Any, factor: float) -> Any:
+    """A bound, a number or a list of rows of Table 1 times a factor."""
+    if isinstance(value, list):
+        return [_times(item, factor) for item in value]
+    if isinstance(value, Mapping):
+        return {name: _times(item, factor) for name, item in value.items()}
+    if isinstance(value, Bound):
+        statement = f"for rewards in [0, 1], {value.statement}; times {factor:g}, the width of the scale"
+        parts = {name: _times(getattr(value, name), factor) for name in ("value", "terms", "forms")}
+        return replace(value, **parts, statement=statement)
+    if hasattr(value, "setting"):  # a row of Table 1
+        return replace(value, previous=_times(value.previous, factor), paper=_times(value.paper, factor))
+    return None if value is None else value * factor
+
+
 def check_horizon(horizon: int) -> int:
     """Check that a horizon is a whole number from 1 to 10^300."""
     if not is_integer(horizon) or not 1 <= horizon <= 10**300:
@@ -98,10 +147,19 @@ def check_horizon(horizon: int) -> int:
     return int(horizon)
 
 
-def check_problem(problem: Problem) -> Problem:
-    """Check that this is a problem."""
+def check_problem(problem: Problem, *, uses_delays: bool = True) -> Problem:
+    """Check that this is a problem and, for what is about its delays, that none depends on the round: every theorem is
+    about delays with one law."""
     if not isinstance(problem, Problem):
         raise InvalidParameter(f"problem is {problem!r}; give a Problem(rewards, delays).")
+    for arm in range(problem.arms if uses_delays and problem.round_dependent else 0):
+        law = problem.delay_law(arm)
+        if law.depends_on_round:
+            raise InvalidParameter(
+                f"bounds do not apply because the delay of arm {arm} depends on the round "
+                f"({shorten(repr(law), 80)}): the theorems are about delays with the same law in all rounds. Simulate "
+                "the problem instead, or ask for the bounds of a problem with law.at(round)."
+            )
     return problem
 
 
@@ -158,21 +216,35 @@ def in_arm_order(
 def bound_of(policy: Any, problem: Problem, horizon: int) -> Bound | None:
     """The regret bound of a policy on a problem; None if no theorem applies.
 
-    That is so if there is none for this policy or this variant of it (``PrefixUCB(spread=True)``), if its
-    ``confidence`` or horizon is another (theorems are for c = ln T: ``confidence=None``), or if the theorem does not
-    allow delays that depend on the reward. A policy names its theorem in ``regret_bound``.
+    That is so if there is none for this policy or this variant of it (``PrefixUCB(spread=True)``), if its horizon is
+    another or its ``confidence`` is a number, as it is by default (theorems are for c = ln T: ``confidence="theory"``),
+    or if the theorem does not allow delays that depend on the reward. A policy names its theorem in ``regret_bound``.
+    Where a delay depends on the round, no theorem applies to any policy, and an error says so.
 
+    Parameters
+    ----------
+    policy
+        The policy with its parameters.
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Fixed
-    >>> from belated.policies import SuccessiveElimination, UniformChoice
+    >>> from belated.policies import SuccessiveElimination
     >>> from belated.rewards import Bernoulli
     >>> problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(200))
-    >>> bound_of(SuccessiveElimination(), problem, 10_000), bound_of(UniformChoice(), problem, 10_000)
-    (<Bound for SE: 3,740 (Theorem 2, a quantile for each arm)>, None)
+    >>> bound_of(SuccessiveElimination(confidence="theory"), problem, 10_000)
+    <Bound for SE: 3,740 (Theorem 2, a quantile for each arm)>
+    >>> bound_of(SuccessiveElimination(), problem, 10_000) is None
+    True
     """
     if isinstance(policy, type) or not hasattr(policy, "regret_bound"):
         raise InvalidParameter(f"policy is {policy!r}; give a policy, such as SuccessiveElimination().")
-    return _cached_bound(policy, problem, horizon)
+    return _cached_bound(policy, check_problem(problem), horizon)
 
 
 @lru_cache(1024)

@@ -15,7 +15,15 @@ from belated.delays import Fixed, PacketLoss, Pareto
 from belated.delays._base import DelayLaw
 from belated.errors import InvalidParameter
 from belated.problem import Problem
-from belated.theory.bound import ROUNDED_GAP, Bound, check_horizon, check_independent, check_problem, sum_of_terms
+from belated.theory.bound import (
+    ROUNDED_GAP,
+    Bound,
+    check_horizon,
+    check_independent,
+    check_problem,
+    in_reward_units,
+    sum_of_terms,
+)
 from belated.theory.minimise import common_cdf, minimise_delay, sum_of_ratios
 from belated.validation import Domain, check_number
 
@@ -26,23 +34,43 @@ SETTINGS = ("general, reward-independent", "fixed delay", "Pareto delay", "packe
 """The settings of Table 1 without reward-dependent delays."""
 
 
+@in_reward_units
 def without_delays(problem: Problem, horizon: int) -> float:
     """R_MAB = sum over i != i* of ln T / gap_i, the order of the regret without delays.
 
+    Parameters
+    ----------
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Fixed
     >>> from belated.rewards import Bernoulli
     >>> round(without_delays(Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(0)), 10_000), 2)
     46.05
     """
-    gaps = check_problem(problem).gaps
+    gaps = check_problem(problem, uses_delays=False).gaps
     return float((math.log(check_horizon(horizon)) / gaps[gaps > ROUNDED_GAP]).sum())
 
 
+@in_reward_units
 def joulani(problem: Problem, horizon: int) -> Bound:
     """Joulani, György, Szepesvári (2013), for UCB: R_MAB + sum over the arms of E[D_i]; K E[D] where all delays have
     one law. Infinite if an expected delay is.
 
+    Parameters
+    ----------
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Geometric, Pareto
     >>> from belated.rewards import Bernoulli
@@ -63,9 +91,19 @@ def joulani(problem: Problem, horizon: int) -> Bound:
     )
 
 
+@in_reward_units
 def dudik(problem: Problem, horizon: int) -> Bound:
     """Dudik et al. (2011), for one fixed delay d: sqrt(T K) + sqrt(K) d.
 
+    Parameters
+    ----------
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Fixed
     >>> from belated.rewards import Bernoulli
@@ -90,6 +128,7 @@ def dudik(problem: Problem, horizon: int) -> Bound:
     )
 
 
+@in_reward_units
 def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
     """Gael (Manegueu), Vernade, Carpentier, Valko (2020), for delays whose distribution function is at least that of a
     Pareto law with exponent ``alpha``, P(D <= g) >= 1 - g^-alpha for g = 1, 2, ...: R_MAB + sum over i != i* of
@@ -98,6 +137,17 @@ def manegueu(problem: Problem, horizon: int, alpha: float) -> Bound:
     The condition is checked at every g up to the horizon or a million, and at 2000 values beyond. A fixed delay above 1
     violates it for every alpha.
 
+    Parameters
+    ----------
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+    alpha
+        The exponent of the tail, a number > 0.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Pareto
     >>> from belated.rewards import Bernoulli
@@ -140,9 +190,19 @@ class TableRow:
     paper: dict[str, float] | None
 
 
+@in_reward_units
 def table(problem: Problem, horizon: int) -> list[TableRow]:
     """The paper's Table 1 evaluated on a problem, without constants and factors ln K.
 
+    Parameters
+    ----------
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Fixed
     >>> from belated.rewards import Bernoulli

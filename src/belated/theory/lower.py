@@ -41,6 +41,17 @@ def ucb_hard_instance(K: int, delay: int, *, epsilon: float = 0.0) -> Problem:  
     ``epsilon`` > 0 gives the variant of the paper's remark: the rewards of all arms but the first are multiplied by 1 -
     epsilon, so that the first arm stays ahead until its second feedback, however ties are broken.
 
+    Parameters
+    ----------
+    K
+        The number of arms, at least 2.
+    delay
+        The delay of all feedback, in rounds.
+    epsilon
+        0, or a number below 1/2 for the variant of the paper's remark.
+
+    Examples
+    --------
     >>> problem = ucb_hard_instance(4, 100)
     >>> problem.means.tolist(), problem.delays[0]
     ([0.5, 0.5, 0.5, 1.0], Fixed(rounds=100))
@@ -83,6 +94,23 @@ def lower_bound_independent(
     it is not proven. The bound is the largest of the forms that hold. The positive parts are ours: the regret is at
     least its second half in any case, so a sum below 0 need not be subtracted.
 
+    Parameters
+    ----------
+    gaps
+        The gap of each arm, numbers in [0, 1/4], one of them 0.
+    q
+        The probability that feedback comes, a number in (0, 1].
+    delay
+        The delay of feedback that comes, in rounds.
+    horizon
+        T, the number of rounds; at least ``delay``.
+    alpha
+        The exponent of the regret that the algorithm guarantees on every instance, a number in [0, 1).
+    constant
+        The constant of that guarantee, a number > 0.
+
+    Examples
+    --------
     >>> bound = lower_bound_independent([0.0, 0.25, 0.25], q=0.5, delay=400, horizon=10_000, alpha=0.5)
     >>> {name: round(part, 1) for name, part in bound.terms.items()}
     {'learning': 0.0, 'waiting': 33.3}
@@ -134,6 +162,19 @@ def independent_hard_instance(
     The theorem is about the worst order of the gaps. With ``rng`` the order is drawn; :func:`independent_hard_family`
     draws it for each run of a simulation, and the bound holds for the average over the orders.
 
+    Parameters
+    ----------
+    gaps
+        The gap of each arm, numbers in [0, 1/4], one of them 0.
+    q
+        The probability that feedback comes, a number in (0, 1].
+    delay
+        The delay of feedback that comes, in rounds.
+    rng
+        Draws the order of the arms; without it they have the order of ``gaps``.
+
+    Examples
+    --------
     >>> problem = independent_hard_instance([0.0, 0.25], q=0.5, delay=400)
     >>> problem.means.tolist(), problem.delay_quantile(0, 0.5), problem.delay_quantile(0, 0.51)
     ([0.5, 0.25], 400, inf)
@@ -151,7 +192,17 @@ def independent_hard_instance(
 
 
 def independent_hard_family(gaps: Sequence[float], q: float, delay: int) -> Family:
-    """:func:`independent_hard_instance` with the order of its arms drawn for each run."""
+    """:func:`independent_hard_instance` with the order of its arms drawn for each run.
+
+    Parameters
+    ----------
+    gaps
+        The gap of each arm, numbers in [0, 1/4], one of them 0.
+    q
+        The probability that feedback comes, a number in (0, 1].
+    delay
+        The delay of feedback that comes, in rounds.
+    """
     independent_hard_instance(gaps, q, delay)  # fail early
 
     def family(rng: np.random.Generator) -> Problem:
@@ -174,6 +225,22 @@ def lower_bound_dependent(
     Lemma, with its positive part), and so at least half the sum of the two: ``terms``. The last line of the paper's
     proof prints 1/4 d where 1/4 gap d follows.
 
+    Parameters
+    ----------
+    gap
+        The gap of the two arms, a number in (0, 1/2]; at most 1/4 with ``alpha``.
+    delay
+        The delay of late feedback, in rounds.
+    horizon
+        T, the number of rounds; at least ``delay``.
+    alpha
+        The exponent of the regret that the learner guarantees on every instance; without it the bound is for every
+        learner.
+    constant
+        The constant of that guarantee, a number > 0.
+
+    Examples
+    --------
     >>> lower_bound_dependent(0.1, 2000, 10_000).value
     100.0
     """
@@ -212,6 +279,15 @@ def dependent_hard_pair(gap: float, delay: int) -> tuple[Problem, Problem]:
     paper's own definition d(1 - 2 gap) is then 0, as exactly that share comes at once, and d(q) = delay for every q
     just above it.
 
+    Parameters
+    ----------
+    gap
+        The gap of the two arms, a number in (0, 1/2].
+    delay
+        The delay of late feedback, in rounds.
+
+    Examples
+    --------
     >>> one, two = dependent_hard_pair(0.1, 2000)
     >>> one.means.round(3).tolist(), two.means.round(3).tolist()
     ([0.5, 0.4], [0.5, 0.6])

@@ -1,5 +1,4 @@
-"""Upper bounds on the regret: the paper's Theorems 2, 3 and 5, the order of Optimistic-UCB, and the bounds of the
-policies with prefix brackets, whose proofs are in the documentation, theory/prefix."""
+"""Upper bounds on the regret: the paper's Theorems 2, 3 and 5, and the order of Optimistic-UCB."""
 
 from __future__ import annotations
 
@@ -17,6 +16,7 @@ from belated.theory.bound import (
     check_independent,
     check_problem,
     in_arm_order,
+    in_reward_units,
     quantile,
     split_arms,
     sum_of_terms,
@@ -33,9 +33,8 @@ from belated.theory.minimise import (
     sum_of_ratios,
 )
 
-# ---- the paper's bounds ----
 
-
+@in_reward_units
 def successive_elimination(problem: Problem, horizon: int) -> Bound:
     """Theorem 2: the regret of SE with c = ln T under delays that do not depend on the reward.
 
@@ -51,6 +50,15 @@ def successive_elimination(problem: Problem, horizon: int) -> Bound:
     Both are in ``forms``; the bound is the smaller one. Arms with gap 0 add nothing: their pulls cost nothing, and the
     proof compares each arm only with i*. Where several arms are best, i* is the one with the smaller bound.
 
+    Parameters
+    ----------
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Fixed
     >>> from belated.rewards import Bernoulli
@@ -123,6 +131,7 @@ def _single(problem: Problem, suboptimal: list[int], star: int, log_t: float) ->
     )
 
 
+@in_reward_units
 def phased_elimination(problem: Problem, horizon: int) -> Bound:
     """Theorem 3: the regret of PSE with c = ln T under delays that do not depend on the reward,
 
@@ -133,6 +142,15 @@ def phased_elimination(problem: Problem, horizon: int) -> Bound:
     The last line of the paper's proof has ln T (ln K + 1) in place of ln T ln K: near the end of a phase a sweep
     may consist of one arm. ``forms["proof"]`` is the bound with that factor.
 
+    Parameters
+    ----------
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Fixed, PacketLoss
     >>> from belated.rewards import Bernoulli
@@ -185,6 +203,7 @@ def _unbounded(name: str, source: str) -> Bound:
     )
 
 
+@in_reward_units
 def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
     """Theorem 5: the regret of OPSE with c = ln T, also where delays depend on the reward,
 
@@ -194,6 +213,15 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
     choose, so an arm that loses more than a quarter of its gap makes the bound infinite. Of several best arms, i* is
     the one with the shorter delay.
 
+    Parameters
+    ----------
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import ByReward, Fixed
     >>> from belated.rewards import Bernoulli
@@ -205,7 +233,7 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
     suboptimal, best = split_arms(check_problem(problem))
     if not suboptimal:
         return zero_bound("OPSE", "Theorem 5")
-    gaps, q, d = _quantile_delays(problem, suboptimal)
+    gaps, q, d = quantile_delays(problem, suboptimal)
     q_star = 1.0 - float(gaps.min()) / 4.0
     star = min(best, key=lambda arm: quantile(problem, arm, q_star))
     d_star = quantile(problem, star, q_star)
@@ -222,6 +250,7 @@ def optimistic_pessimistic(problem: Problem, horizon: int) -> Bound:
     )
 
 
+@in_reward_units
 def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
     """The order of Optimistic-UCB's regret, also where delays depend on the reward:
 
@@ -230,6 +259,15 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
     The paper gives it up to a constant, in the equation after Theorem 5. The constant is 1 here, so this is the
     order of a bound, not a bound.
 
+    Parameters
+    ----------
+    problem
+        The problem: its gaps and the laws of its delays.
+    horizon
+        T, the number of rounds.
+
+    Examples
+    --------
     >>> from belated import Problem
     >>> from belated.delays import Fixed
     >>> from belated.rewards import Bernoulli
@@ -241,7 +279,7 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
     source = "equation after Theorem 5, constant 1"
     if not suboptimal:
         return zero_bound("Optimistic-UCB", source)
-    gaps, q, d = _quantile_delays(problem, suboptimal)
+    gaps, q, d = quantile_delays(problem, suboptimal)
     return sum_of_terms(
         "Optimistic-UCB",
         source,
@@ -252,111 +290,8 @@ def optimistic_ucb(problem: Problem, horizon: int) -> Bound:
     )
 
 
-def _quantile_delays(problem: Problem, suboptimal: list[int]) -> tuple[Array, Array, Array]:
+def quantile_delays(problem: Problem, suboptimal: list[int]) -> tuple[Array, Array, Array]:
     """Of each suboptimal arm: its gap, the level 1 - gap / 4, and that quantile of its delay."""
     gaps = problem.gaps[suboptimal]
     q = 1.0 - gaps / 4.0
     return gaps, q, np.array([quantile(problem, arm, level) for arm, level in zip(suboptimal, q, strict=True)])
-
-
-# ---- prefix brackets ----
-
-PREFIX = "prefix brackets"
-
-CELLS = 96
-"""Into how many cells the pulls of an arm are divided. The last one has no end: it begins after 57,512,483 pulls."""
-
-
-def _cell_ends() -> list[int]:
-    """ceil(1.2^k) for k = 0, 1, ..., without repetitions, in exact arithmetic."""
-    ends: list[int] = []
-    power = 0
-    while len(ends) < CELLS:
-        end = -(-(6**power) // 5**power)
-        if not ends or end > ends[-1]:
-            ends.append(end)
-        power += 1
-    return ends
-
-
-CELL_ENDS = np.array(_cell_ends(), np.int64)
-"""The number of the last pull (1, 2, ...) of each cell: the prefixes that the policies use."""
-
-LONGEST_PREFIX = int(CELL_ENDS[-2])
-"""The longest prefix that the policies keep; the last cell has no end."""
-
-
-def prefix_elimination(problem: Problem, horizon: int) -> Bound:
-    """The regret of PrefixElimination with c = ln T, also where delays depend on the reward,
-
-        R_T <= sum over i != i* of (346 ln T / gap_i + 3 gap_i)
-               + ln K max over i != i* of gap_i max(d_i(1 - gap_i/4), d_i*(1 - gap_i/4)),
-
-    with quantiles of the marginal laws. Of several best arms, i* is the one with the smaller bound. An arm whose gap
-    needs a prefix of more than 57,512,483 pulls, 288 ln T / gap^2, contributes at least gap T.
-
-    >>> from belated import Problem
-    >>> from belated.delays import ByReward, Fixed
-    >>> from belated.rewards import Bernoulli
-    >>> late = Problem([Bernoulli(0.6), Bernoulli(0.4)], ByReward({0: Fixed(0), 1: Fixed(500)}))
-    >>> {name: round(part) for name, part in prefix_elimination(late, 10_000).terms.items()}
-    {'learning': 15934, 'waiting': 69}
-    """
-    rounds = check_horizon(horizon)
-    suboptimal, best = split_arms(check_problem(problem))
-    if not suboptimal:
-        return zero_bound("Prefix-SE", PREFIX)
-    gaps, q, d = _quantile_delays(problem, suboptimal)
-    of_best = {star: np.array([quantile(problem, star, level) for level in q]) for star in best}
-    star = min(best, key=lambda arm: float((gaps * np.maximum(d, of_best[arm])).max()))
-    waits = np.maximum(d, of_best[star])
-    return sum_of_terms(
-        "Prefix-SE",
-        PREFIX,
-        {
-            "learning": _learning(346.0, 3.0, 288.0, gaps, rounds),
-            "waiting": math.log(problem.arms) * float((gaps * waits).max()),
-        },
-        "R <= sum of (346 ln T / gap + 3 gap) + ln K max gap max(d_i, d_best)(1 - gap/4) = ",
-        f", with waits up to {quantity(float(waits.max()))}",
-        in_arm_order(problem.arms, suboptimal, q, waits),
-    )
-
-
-def prefix_ucb(problem: Problem, horizon: int) -> Bound:
-    """The regret of PrefixUCB with c = ln T, also where delays depend on the reward,
-
-        R_T <= sum over i != i* of (39 ln T / gap_i + 2 gap_i + gap_i d_i(1 - gap_i/4)),
-
-    with quantiles of the marginal laws. The best arm's delay does not appear. An arm whose gap needs a prefix of more
-    than 57,512,483 pulls, 32 ln T / gap^2, contributes at least gap T. With ``spread=True`` nothing is proven.
-
-    >>> from belated import Problem
-    >>> from belated.delays import ByReward, Fixed, Never
-    >>> from belated.rewards import Bernoulli
-    >>> late = Problem([Bernoulli(0.6), Bernoulli(0.4)], [Never(), ByReward({0: Fixed(0), 1: Fixed(500)})])
-    >>> {name: round(part) for name, part in prefix_ucb(late, 10_000).terms.items()}
-    {'learning': 1796, 'waiting': 100}
-    """
-    rounds = check_horizon(horizon)
-    suboptimal, _ = split_arms(check_problem(problem))
-    if not suboptimal:
-        return zero_bound("Prefix-UCB", PREFIX)
-    gaps, q, d = _quantile_delays(problem, suboptimal)
-    return sum_of_terms(
-        "Prefix-UCB",
-        PREFIX,
-        {"learning": _learning(39.0, 2.0, 32.0, gaps, rounds), "waiting": float((gaps * d).sum())},
-        "R <= sum of (39 ln T / gap + 2 gap) + sum of gap d_i(1 - gap/4) = ",
-        f", with d_i up to {quantity(float(d.max()))}",
-        in_arm_order(problem.arms, suboptimal, q, d),
-    )
-
-
-def _learning(factor: float, more: float, pulls: float, gaps: Array, rounds: int) -> float:
-    """Sum of factor ln T / gap + more gap; an arm whose prefix of ``pulls`` ln T / gap^2 is too long to be kept
-    contributes at least gap T."""
-    log_t = math.log(rounds)
-    proven = factor * log_t / gaps + more * gaps
-    kept = pulls * log_t / gaps**2 <= LONGEST_PREFIX
-    return float(np.where(kept, proven, np.maximum(proven, gaps * float(rounds))).sum())

@@ -299,9 +299,10 @@ def test_times_are_rfc_3339(http: httpx2.Client) -> None:
 
 def test_experiments_are_made_once(http: httpx2.Client) -> None:
     asked = {"name": "once", "arms": ["a", "b"], "policy": {"name": "UCB"}, "silence": {"after": 60, "reward": 0}}
-    assert http.post("/v1/experiments", json=asked).status_code == 201
+    assert http.post("/v1/experiments", json={**asked, "seed": 0}).status_code == 201
     for same in (
         {},
+        {"seed": None},
         {"seed": 0},
         {"seed": 0.0},
         {"policy": {"name": "ucb"}},

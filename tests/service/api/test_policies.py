@@ -13,7 +13,7 @@ from serving import PATIENCE
 
 from belated.live.learner import Learner
 from belated.policies import POLICIES, PrefixPolicy, default_policy
-from belated.policies._base.defaults import CONFIDENCE, DEFAULT_POLICY
+from belated.policies._base.defaults import DEFAULT_POLICY
 from belated.service.core.spec import make_policy
 from belated.validation import fields_of
 
@@ -56,7 +56,8 @@ def test_a_policy_may_be_left_out(http: httpx2.Client) -> None:
         asked = {"name": name, "arms": ["a", "b"], "silence": silence}
         made = http.post("/v1/experiments", json=asked)
         assert (made.status_code, made.json()["policy"]) == (201, usual)
-        for same in ({}, {"policy": None}, {"policy": usual}):
+        short = {key: value for key, value in usual.items() if key in ("name", "spread")}
+        for same in ({}, {"policy": None}, {"policy": usual}, {"policy": short}):
             again = http.post("/v1/experiments", json=asked | same)
             assert (again.status_code, again.json()) == (200, made.json())
         for other in others:
@@ -65,8 +66,8 @@ def test_a_policy_may_be_left_out(http: httpx2.Client) -> None:
 
     for_each(
         [
-            (USUAL, None, [USUAL_WITH_SILENCE, {"name": "Pending-UCB"}]),
-            (USUAL_WITH_SILENCE, {"after": 60, "reward": 0}, [USUAL, {"name": "PrefixUCB", "confidence": 1.0}]),
+            (USUAL, None, [USUAL_WITH_SILENCE, {"name": "Pending-UCB", "confidence": "theory"}]),
+            (USUAL_WITH_SILENCE, {"after": 60, "reward": 0}, [USUAL, {"name": "PrefixUCB"}]),
             (USUAL_WITH_SILENCE, {"after": 60, "reward": 1}, [USUAL]),
         ],
         check,
@@ -77,13 +78,13 @@ def test_the_words_for_the_usual_policy_are_true(http: httpx2.Client) -> None:
     """The document, the reference page and the program say what left out means, and the same."""
     without, with_silence = DEFAULT_POLICY.split("With silence")
     for words, policy in ((without, default_policy()), (with_silence, default_policy(silence=True))):
-        assert words.removeprefix(" it is ").startswith(f"{type(policy).label} with confidence {CONFIDENCE:g}")
-        assert ("and spread" in words) == getattr(policy, "spread", False)
+        assert words.removeprefix(" it is ").startswith(type(policy).label)
+        assert ("Prefix-UCB with spread, as" in words) == getattr(policy, "spread", False)
     request = http.get("/openapi.json").json()["components"]["schemas"]["ExperimentRequest"]
     assert f"Default: {DEFAULT_POLICY}" in request["properties"]["policy"]["description"]
     page = (Path(__file__).parents[3] / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
     for usual in (USUAL, USUAL_WITH_SILENCE):
-        given = json.dumps({key: value for key, value in usual.items() if key != "delta"})
+        given = json.dumps({key: value for key, value in usual.items() if key not in ("delta", "confidence")})
         assert f"`{given}`" in page
 
 
@@ -100,6 +101,10 @@ def test_the_document_has_every_parameter_of_every_policy(http: httpx2.Client) -
         assert set(properties) == {"name", *(parameter.name for parameter in fields_of(POLICIES[key]))}
     assert listed["PrefixUCB"]["spread"]["type"] == "boolean"
     assert "decisions of the experiment" in listed["PendingUCB"]["patience"]["description"]
+    assert listed["UCB"]["confidence"]["anyOf"][1:] == [{"enum": ["theory"]}, {"type": "null"}]
+    assert all(
+        each["description"] for properties in listed.values() for key, each in properties.items() if key != "name"
+    )
     assert "policy" not in schemas["ExperimentRequest"]["required"]
     assert "policy" in schemas["HistoryRequest"]["required"]
     assert {"lower_from", "upper_from"} <= set(schemas["ArmAnswer"]["properties"])

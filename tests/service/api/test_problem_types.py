@@ -39,7 +39,7 @@ def history(**changes: Any) -> dict[str, Any]:
     bandit.choose()
     saved = bandit.to_dict()
     body = {key: saved[key] for key in ("arms", "seed", "decisions", "answers")}
-    return {**body, "policy": {"name": "UCB"}, **changes}
+    return {**body, "policy": {"name": "UCB", "confidence": 1.0}, **changes}
 
 
 def spec_cases(route: str, path: str, body: dict[str, Any]) -> Iterator[Case]:

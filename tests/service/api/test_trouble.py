@@ -265,7 +265,7 @@ def test_where_the_database_is_is_not_told_to_callers(tmp_path: Path) -> None:
 
 def test_a_bandit_that_moves_does_not_resume_what_somebody_stopped(http: httpx2.Client) -> None:
     name = "stopped-by-hand"
-    spec = {key: value for key, value in COLOURS.items() if key != "name"}
+    spec = {"arms": COLOURS["arms"], "policy": {"name": "UCB", "confidence": 1.0}, "seed": 0}
     assert http.post("/v1/experiments", json={**spec, "name": name}).status_code == 201
     assert decide(http, name).json()["arm"] == "red"
     assert http.post(f"/v1/experiments/{name}/stop").json()["status"] == "stopped"

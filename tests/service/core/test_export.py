@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -96,6 +98,33 @@ def test_an_export_is_restored_once(source: str, db: str, tmp_path: Path) -> Non
         assert ours is not None
         assert theirs is not None
         assert restore(here, ours).learner.to_bytes() == restore(there, theirs).learner.to_bytes()
+
+
+def test_commands_of_the_service_print_json_and_read_standard_input(source: str, tmp_path: Path) -> None:
+    """Export, import from standard input, verify, and keys, on a database of their own."""
+    db, export = str(tmp_path / "new.db"), exported(source, tmp_path / "e.parquet").read_bytes()
+
+    def printed(*words: str, status: int = 0, given: bytes | None = None) -> Any:
+        done = CliRunner().invoke(app, [*words, "--db", db, "--json"], input=given)
+        assert done.exit_code == status, done.output
+        return json.loads(done.stdout)
+
+    [(_, events)] = all_of(source)
+    assert printed("import", "-", given=export) == {"experiment": "e", "imported": len(events), "created": True}
+    assert printed("import", "-", given=export) == {"experiment": "e", "imported": 0, "created": False}
+    (found,) = printed("verify")["experiments"]
+    assert found == {"name": "e", "events": len(events), "decisions": 17, "error": None, "correct": True}
+    with closing(sqlite3.connect(db)) as changed, changed:
+        changed.execute("DELETE FROM belated_events WHERE seq = 5")
+    (found,) = printed("verify", status=1)["experiments"]
+    assert (found["correct"], bool(found["error"])) == (False, True)
+    assert printed("keys", "list") == {"keys": []}
+    made = printed("keys", "create", "--role", "writer")
+    assert (made["name"], made["role"], made["key"][:4]) == ("writer-1", "writer", "bel_")
+    assert printed("keys", "revoke", "writer-1") == {"name": "writer-1", "revoked": True}
+    (listed,) = printed("keys", "list")["keys"]
+    assert set(listed) == {"name", "role", "created", "revoked"}
+    assert listed["revoked"] is not None
 
 
 WITH_MEMORY: list[dict[str, Any] | None] = [

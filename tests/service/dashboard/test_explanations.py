@@ -169,13 +169,14 @@ HOLDS = "which hold whatever the pending feedback will be"
 
 
 PROMISES: list[tuple[dict[str, Any] | None, str, str]] = [
-    ({"name": "OPSE"}, f"OPSE's bounds, {HOLDS}.", "guide"),
-    ({"name": "Prefix-SE", "horizon": 1000}, f"Prefix-SE's bounds, {HOLDS}.", "guide"),
-    ({"name": "Prefix-UCB", "spread": True}, f"Prefix-UCB's bounds, {HOLDS}.", "guide"),
+    ({"name": "OPSE", "confidence": "theory"}, f"OPSE's bounds, {HOLDS}.", "guide"),
+    ({"name": "Prefix-SE", "confidence": "theory", "horizon": 1000}, f"Prefix-SE's bounds, {HOLDS}.", "guide"),
+    ({"name": "Prefix-UCB", "confidence": "theory", "spread": True}, f"Prefix-UCB's bounds, {HOLDS}.", "guide"),
+    ({"name": "OPSE"}, "OPSE's bounds at c = 1, a guide without guarantee.", HOLDS),
     ({"name": "OPSE", "confidence": 2}, "OPSE's bounds at c = 2, a guide without guarantee.", HOLDS),
     (None, "Pending-UCB's bounds at c = 1, a guide without guarantee.", HOLDS),
     ({"name": "Prefix-UCB", "confidence": 0.25}, "Prefix-UCB's bounds at c = 0.25, a guide without guarantee.", HOLDS),
-    ({"name": "UCB"}, "UCB's bounds. Dashed", HOLDS),
+    ({"name": "UCB", "confidence": None}, "UCB's bounds. Dashed", HOLDS),
 ]
 
 

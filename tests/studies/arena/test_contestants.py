@@ -30,7 +30,6 @@ class Copied(UCB):
     pass
 
 
-@policy
 class Half(Policy):
     label = "Half"
 
@@ -123,8 +122,8 @@ def test_one_that_has_the_label_of_another_is_told_apart(own: str, row: Callable
 
 
 def test_labels_tell_apart_what_differs_and_number_what_does_not() -> None:
-    one, wide, other = UCB(confidence=1.0), UCB(confidence=2.5), UCB()
-    assert labels_of([one, wide, other]) == ("UCB confidence=1", "UCB confidence=2.5", "UCB")
+    one, wide, other = UCB(), UCB(confidence=2.5), UCB(confidence="theory")
+    assert labels_of([one, wide, other]) == ("UCB confidence=1", "UCB confidence=2.5", "UCB confidence=theory")
     assert labels_of([one, ThompsonSampling(), one]) == ("UCB #1", "Thompson", "UCB #2")
     assert labels_of([one, UCB(confidence=1.0, horizon=500)]) == ("UCB", "UCB horizon=500")
 
@@ -147,7 +146,7 @@ def test_the_form_without_a_proof_is_told_in_any_company() -> None:
         "Prefix-UCB",
         "Prefix-UCB spread",
     ]
-    assert spread.describe() == "Prefix-UCB(confidence=1, spread)"
+    assert spread.describe() == "Prefix-UCB(spread)"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +156,7 @@ def test_the_form_without_a_proof_is_told_in_any_company() -> None:
         ("{}:Theirs", UnknownName, "Theirs' cannot be imported as a policy"),
         ("{}:function", UnknownName, "is not a class; give a policy"),
         ("{}:NoPolicy", ConfigurationError, "which is not a policy; give a class decorated with @policy"),
-        ("{}:Half", ConfigurationError, "which has no choose, kernel_params, lower, upper; add"),
+        ("{}:Half", ConfigurationError, "which has no choose; add"),
         ("Mine", UnknownName, "'Mine' is not a policy"),
     ],
 )
@@ -227,14 +226,11 @@ class Mine(UCB):
         return {}
 """
 MISTAKES = {
-    "arm.nonsense": ("Unknown attribute 'nonsense' of type Arm", True),
-    "nothing": ("NameError: name 'nothing' is not defined", False),
-    "arm.pulls + 'x'": (
-        "No implementation of function Function(<built-in function add>) found for signature: add(",
-        True,
-    ),
-    "THING.x": ("Untyped global name 'THING': Cannot determine Numba type of ", True),
-    "np.nonsense(arm.pulls)": ("module 'numpy' has no attribute 'nonsense'", False),
+    "arm.nonsense": "arm.nonsense does not exist.",
+    "nothing": "name 'nothing' is not defined.",
+    "arm.pulls + 'x'": "TypeError: unsupported operand type(s) for +: 'float' and 'str'.",
+    "THING.x": "'object' object has no attribute 'x'.",
+    "np.nonsense(arm.pulls)": "module 'numpy' has no attribute 'nonsense'.",
 }
 
 
@@ -248,9 +244,8 @@ def test_one_that_cannot_be_compiled_is_told_where_the_mistake_is(
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(InvalidParameter) as caught:
         play([row("one")], contestants(["UCB"], [f"{name}:Mine"]), runs=2, workers=1)
-    message, (said, placed) = str(caught.value), MISTAKES[mistake]
-    assert message.startswith(f"Mine cannot be compiled: {said}")
-    assert (f"(line 9 of {name}.py)" in message) is placed
+    message = str(caught.value)
+    assert message.startswith(f"Mine: {MISTAKES[mistake]}\n")
+    assert f'{name}.py", line 9, in index' in message
     assert "\x1b" not in message
-    assert "x1b" not in message
-    assert "\n" not in message
+    assert len(message.splitlines()) <= 10

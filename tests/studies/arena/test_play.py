@@ -55,7 +55,7 @@ def test_regrets_are_those_of_a_simulation_whoever_else_enters(row: Make) -> Non
         other = POLICIES[place - 1]
         pair = play([one], [other, policy], runs=12, seed=5)
         assert pair.regret[0].tolist() == everybody.regret[0, [place - 1, place]].tolist()
-        alone = simulate(one.problem, policy, horizon=200, runs=12, seed=5, progress=False).final[0]
+        alone = simulate(one.problem, policy, horizon=200, runs=12, seed=5, shuffle=True, progress=False).final[0]
         assert alone.mean() == everybody.regret[0, place]
         assert everybody.stderr[0, place] == pytest.approx(alone.std(ddof=1) / np.sqrt(12), rel=1e-12)
 

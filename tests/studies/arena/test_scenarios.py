@@ -8,6 +8,7 @@ import tomllib
 from collections import Counter
 from fnmatch import fnmatchcase
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,13 @@ def test_there_are_enough_rows_and_each_has_a_name_and_a_reason() -> None:
         assert row.reason.endswith("."), row.name
         assert len(row.reason) > 10, row.name
         assert row.horizon >= 20_000, row.name
+
+
+def test_pages_count_the_scenarios() -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    held = sum(row.held_out for row in ROWS)
+    assert f"on {len(ROWS)} named scenarios" in (docs / "howto" / "arena.md").read_text(encoding="utf-8")
+    assert f"{held} of the {len(ROWS)} scenarios" in (docs / "notes" / "statistics.md").read_text(encoding="utf-8")
 
 
 def test_a_third_is_held_out_of_all_and_of_each_kind() -> None:
@@ -78,6 +86,10 @@ WANTED = {
     "conversions": "ByReward",
     "conversions-without-deadline": "Never",
     "failures-lost": "PacketLoss",
+    "batch-*": "Batch",
+    "successes-in-batches": "Batch",
+    "drift-*": "drift",
+    "outage": "ByRound",
     "theorem-6-first": "ByReward",
     "theorem-6-second": "ByReward",
 }
@@ -107,7 +119,9 @@ def test_what_a_scenario_says_of_its_delays_is_what_they_do() -> None:
         for row in ROWS:
             with failures.case(row.name):
                 drawn = problem(row)
-                lost = any(drawn.delay_quantile(arm, NEVER) == math.inf for arm in range(drawn.arms))
+                in_rounds = (1, 2000, row.horizon)
+                laws = {drawn.delay_law(arm).at(now) for arm in range(drawn.arms) for now in in_rounds}
+                lost = any(law.quantile(NEVER) == math.inf for law in laws)
                 assert row.loses == lost
                 assert row.depends == any(_depends(drawn, arm) for arm in {0, drawn.arms - 1})
                 assert row.kind == ("lost" if lost else "reward-dependent" if row.depends else "independent")
@@ -116,7 +130,7 @@ def test_what_a_scenario_says_of_its_delays_is_what_they_do() -> None:
 def _depends(drawn: Problem, arm: int) -> bool:
     """Whether delays of high and of low rewards differ, by what is drawn; the same draws every time."""
     draws = Environment(drawn, horizon=1_000_000, seed=3, run=0)
-    pairs = [draws.pull(arm, rank) for rank in range(PULLS)]
+    pairs = [draws.pull(arm, rank, 1 + rank) for rank in range(PULLS)]
     rewards = np.array([reward for reward, _ in pairs])
     delays = np.array([np.inf if delay is None else delay for _, delay in pairs])
     high = rewards > np.median(rewards) if len(set(rewards)) > 2 else rewards == 1.0

@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from belated.studies.claims import Status
+from belated import simulate
+from belated.studies.claims import Evidence, Status
 from belated.studies.claims.runs import Alike, Even
 from belated.studies.claims.trends import Falls, PeakMovesRight
+from belated.studies.experiments import load
 from synthetic import evidence, grid, result
 from trials import top
 
 
 @pytest.mark.parametrize(
-    ("pulls", "rounds", "even"),
+    ("pulls", "rounds", "ratio"),
     [
-        ((5, 5, 5), (-1, -1, -1), True),
-        ((5, 6, 5), (-1, -1, -1), True),
-        ((6, 5, 7), (-1, -1, -1), False),
-        ((5, 7, 5), (-1, -1, -1), False),
-        ((5, 5, 1), (-1, -1, 3), True),  # what was eliminated does not count
-        ((5, 5, 9), (-1, -1, 3), True),
-        ((5, 5, 1), (-1, -1, 0), True),  # from round 0 on
-        ((1, 5, 7), (3, -1, -1), False),
-        ((9, 1, 5), (-1, 3, 4), True),  # one is left
-        ((0, 0, 0), (-1, -1, -1), True),
+        ((5, 5, 5), (-1, -1, -1), 1.0),
+        ((6, 5, 8), (-1, -1, -1), 5 / 8),
+        ((5, 5, 1), (-1, -1, 3), 0.2),  # what was eliminated counts as well
+        ((5, 5, 0), (-1, -1, 0), 0.0),
+        ((0, 0, 0), (-1, -1, -1), 0.0),
     ],
 )
-def test_arms_that_are_pulled_equally_often(pulls: tuple[int, ...], rounds: tuple[int, ...], even: bool) -> None:
+def test_arms_that_are_pulled_equally_often(pulls: tuple[int, ...], rounds: tuple[int, ...], ratio: float) -> None:
     """Run by run; another policy and other runs do not count."""
-    counts = np.array([[pulls, (1, 3, 5)], [(0, 9, 0), (2, 4, 6)]])
+    counts = np.array([[pulls, (1, 4, 5)], [(0, 9, 0), (2, 4, 8)]])
     gone = np.array([[rounds, (-1, -1, -1)], [(-1, -1, -1), (-1, -1, -1)]])
     shown = evidence(lambda: result({"A": np.ones(2), "B": np.ones(2)}, pulls=counts, eliminated_at=gone))
-    assert Even("A").judge(shown, 0.1).findings[0].value == (0.5 if even else 0.0)
-    assert Even("B").judge(shown, 0.1).findings[0].value == 0.0
+    assert Even("A").judge(shown, 0.1).findings[0].value == pytest.approx((ratio + 0.2) / 2)
+    assert Even("B").judge(shown, 0.1).findings[0].value == 0.125
 
 
-def test_each_cell_has_its_share() -> None:
+def test_successive_elimination_does_not_pull_equally_often_for_ever() -> None:
+    """The claim can fail on what is simulated: with the arms that were eliminated, pulls are uneven."""
+    experiment = load("figure3")
+    (claim,) = (one for one in experiment.claims if "samples each arm equally" in one.sentence)
+    (cell,) = experiment.studies["loss"].cells
+    played = simulate(cell.problem, cell.policies, horizon=cell.horizon, runs=200, seed=1, checkpoints=2)
+    study = replace(experiment.studies["loss"], runs=200, max_runs=200, name=claim.study)
+    assert claim.judge(Evidence(study, (played,))).status is Status.FAILS
+
+
+def test_each_cell_has_its_own() -> None:
     def of(d: int) -> object:
         pulls = np.tile([5, 5], (1, 8, 1))
-        pulls[0, :d, 0] = 9
+        pulls[0, :d, 0] = 10
         return result({"A": np.ones(8)}, pulls=pulls)
 
-    found = Even("A", low=0.6).judge(evidence(of, d=(0, 2, 8)), 0.1)  # type: ignore[arg-type]
-    assert [finding.value for finding in found.findings] == [1.0, 0.75, 0.0]
+    found = Even("A", low=0.99).judge(evidence(of, d=(0, 2, 8)), 0.1)  # type: ignore[arg-type]
+    assert [finding.value for finding in found.findings] == [1.0, 0.875, 0.5]
     assert [finding.what.split(":")[0] for finding in found.findings] == ["d = 0", "d = 2", "d = 8"]
-    assert found.status is Status.FAILS
 
 
 def test_shares_that_are_alike_in_all_runs_may_differ_in_others() -> None:

@@ -42,7 +42,7 @@ def drawn(rng: np.random.Generator) -> Problem:
     return PROBLEM
 
 
-MIXED = (SuccessiveElimination(), UCB())
+MIXED = (SuccessiveElimination(confidence="theory"), UCB(confidence="theory"))
 """A eliminates arms, B does not."""
 ARMS = study(problem=of_arms, policies=MIXED, arms=(3, 2, 5))
 FAMILY: Study = study(problem=lambda **_: drawn, policies=MIXED, d=(0, 1))  # type: ignore[arg-type, return-value]
@@ -132,8 +132,16 @@ REFUSED: list[tuple[ClaimTest, Study, str]] = [
     (Alike("d", 1, 0.1), study(d=(0,)), "over is 'd'; give an axis with two values"),
     (Alike("d", 1, 0.1), study(d=(0, 1), e=(0, 1)), "and say where on all others."),
     # theorems
-    (Bounded(), study(policies=(UCB(), UCB())), "no policy here has a finite bound"),
-    (Bounded(), study(("SE",), policies=(SuccessiveElimination(confidence=1.0),)), "for policies without confidence."),
+    (
+        Bounded(),
+        study(policies=(UCB(confidence="theory"), UCB(confidence="theory"))),
+        "no policy here has a finite bound",
+    ),
+    (
+        Bounded(),
+        study(("SE",), policies=(SuccessiveElimination(confidence=1.0),)),
+        'for policies with confidence = "theory".',
+    ),
     (Bounded(), FAMILY, "a bound is for one problem; in this study each run has its own."),
     (Tabled("d"), FAMILY, "a bound is for one problem"),
     (Tabled("setting"), SETTING, "Table 1 compares nothing for the problem at setting=packet loss."),
@@ -225,7 +233,7 @@ def test_an_axis_that_is_not_there(test: ClaimTest) -> None:
         (Level(per=("d", "e")), ONE),
         (Level(average="d"), LINE),
         (Level(largest="law"), LINE),
-        (Bounded(), study(policies=(UCB(), SuccessiveElimination()))),
+        (Bounded(), study(policies=(UCB(confidence="theory"), SuccessiveElimination(confidence="theory")))),
         (Tabled("setting"), SETTING.within({"setting": "fixed delay"})[0]),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, ClaimTest) else "",

@@ -53,7 +53,7 @@ def test_known_arm() -> None:
 
 def test_the_bounds_that_are_proven() -> None:
     """Of UCB there is an order, and of another confidence no theorem."""
-    policies = (SuccessiveElimination(), UCB(), SuccessiveElimination(confidence=1.0))
+    policies = (SuccessiveElimination(confidence="theory"), UCB(confidence="theory"), SuccessiveElimination())
     cell = study(("SE", "UCB", "SE 1"), policies=policies).cells[0]
     assert one_problem(cell) is PROBLEM
     found = proven(cell, ("SE", "UCB", "SE 1"))

@@ -82,14 +82,14 @@ def test_one_case_that_fails_is_enough() -> None:
     assert [case.verdict.status for case in verdict.cases] == [HOLDS, FAILS, UNDECIDED]
     assert verdict.status is FAILS
     assert [case.coordinates for case in verdict.undecided] == [{"delay": 200}]
-    assert [verdict.count(status) for status in Status] == [1, 1, 1]
+    assert [verdict.count(status) for status in Status] == [1, 1, 1, 0]
 
 
 # ---- looks ----
 
 
 @pytest.mark.parametrize(
-    ("runs", "most", "looks"), [(50, 50, 1), (50, 400, 1), (50, 401, 2), (50, 6400, 3), (500, 8000, 3)]
+    ("runs", "most", "looks"), [(50, 50, 1), (50, 1600, 1), (50, 1601, 2), (50, 25600, 3), (2000, 32000, 3)]
 )
 @pytest.mark.parametrize(
     ("each", "where", "cases"),
@@ -114,7 +114,7 @@ def test_looks_and_cases_share_the_risk(
 def test_a_case_that_was_decided_keeps_its_share_of_the_risk() -> None:
     """What it did not use is not given to others: whether it was decided hangs on the results."""
     test = Noted()
-    evidence = grid(lambda d: {"A": d}, runs=50, most=1600, d=(1, 2, 3))
+    evidence = grid(lambda d: {"A": d}, runs=50, most=6400, d=(1, 2, 3))
     noted = claim(test, confidence=0.99, each=("d",))
     cases = tuple(Case({"d": d}, judged(status), 50) for d, status in ((1, HOLDS), (2, UNDECIDED), (3, FAILS)))
     noted.judge(evidence, ClaimVerdict(noted, cases))
@@ -164,7 +164,7 @@ def test_so_many_runs_decide_a_claim_if_the_estimates_are_right() -> None:
     evidence = by_delay({0: (1, 1.5), 100: (1, 1.2), 200: (1, 9)}, 1.0)
     first = BELOW.judge(evidence).cases[0]
     assert first.needed == pytest.approx(50 * max(finding.needed for finding in first.verdict.findings))
-    for times, status in ((0.8, UNDECIDED), (1.2, HOLDS)):
+    for times, status in ((0.3, UNDECIDED), (1.2, HOLDS)):  # what allows for runs that were not met shrinks faster
         more = by_delay({0: (1, 1.5), 100: (1, 1.2), 200: (1, 9)}, 1.0, count=int(first.needed * times))
         assert BELOW.judge(more).status is status
 

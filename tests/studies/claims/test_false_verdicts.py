@@ -100,9 +100,9 @@ def eliminated(rng: np.random.Generator) -> Evidence:
 
 
 def even_or_not(rng: np.random.Generator) -> Evidence:
-    """In three of ten runs, both arms are pulled equally often."""
-    pulls = np.where(rng.random((1, RUNS, 1)) < 0.3, [500, 500], [501, 499])
-    return evidence(lambda: result({"A": np.ones(RUNS)}, pulls=pulls))
+    """In three of ten runs, both arms are pulled equally often, else one of them four times as often."""
+    pulls = np.where(rng.random((1, MANY, 1)) < 0.3, [500, 500], [800, 200])
+    return evidence(lambda: result({"A": np.ones(MANY)}, pulls=pulls))
 
 
 def shares(rng: np.random.Generator) -> Evidence:
@@ -117,7 +117,7 @@ def shares(rng: np.random.Generator) -> Evidence:
 
 def bounds(rng: np.random.Generator) -> Evidence:
     regret = BOUND * rng.normal(1.0, 0.3, RUNS)
-    return evidence(lambda: result({"SE": regret}), policies=(SuccessiveElimination(),))
+    return evidence(lambda: result({"SE": regret}), policies=(SuccessiveElimination(confidence="theory"),))
 
 
 D = range(4)
@@ -154,7 +154,7 @@ CASES: list[tuple[str, ClaimTest, Draw]] = [
     ("same slope", SameSlope("A", "B", 2.0, 9.0), curves(two_slopes)),
     ("straight", Straight("A", high=1.2), curves(halves)),
     ("eliminates", Eliminates("A", 1, high=0.3), eliminated),
-    ("even", Even("A", low=0.3), even_or_not),
+    ("even", Even("A", low=0.475), even_or_not),
     ("alike", Alike("instance", 1, 0.03), shares),
     ("level", Level(low=2.0, per=("d",)), around(lambda d: {"A": 2 * d, "B": 2 * d}, d=(1, 2))),
     ("level", Level(low=2.0, average="d"), around(lambda d: {"A": 2.0}, d=D)),
@@ -177,22 +177,6 @@ def test_on_the_edge(name: str, test: ClaimTest, draw: Draw, part: float) -> Non
     found = Counter(test.judge(draw(rng), RISK).status for _ in range(count))
     assert found[Status.HOLDS] <= limit(RISK, count)
     assert found[Status.FAILS] <= limit(RISK, count)
-
-
-@pytest.mark.parametrize(("test", "draw"), [case[1:] for case in CASES if case[0] in ("ratio", "slope", "straight")])
-def test_one_comparison_spends_the_whole_risk(test: ClaimTest, draw: Draw) -> None:
-    """Wider intervals than that would take more runs than needed."""
-    rng = np.random.default_rng(8)
-    found = Counter(test.judge(draw(rng), RISK).status for _ in range(COUNT))
-    assert found[Status.UNDECIDED] <= COUNT - ss.binom.ppf(1e-4, COUNT, RISK)
-
-
-@pytest.mark.parametrize(("test", "draw"), [case[1:] for case in CASES if case[0] in ("flat", "alike")])
-def test_half_of_the_risk_is_for_runs_that_were_not_met(test: ClaimTest, draw: Draw) -> None:
-    """The other half is spent, as far as there are enough runs."""
-    rng = np.random.default_rng(8)
-    found = Counter(test.judge(draw(rng), RISK).status for _ in range(COUNT))
-    assert ss.binom.ppf(1e-4, COUNT, RISK / 8) <= found[Status.HOLDS] + found[Status.FAILS] <= limit(RISK / 2)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +209,7 @@ def grown(rng: np.random.Generator, most: int, d: int = 1) -> Callable[[int], Ev
 
 @pytest.mark.parametrize("cells", [1, 3])
 def test_looking_often_does_not_help(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A claim is judged with 10, 40, 160 and 640 runs, until it is decided; more often than from 400 on."""
+    """A claim is judged with 10, 40, 160 and 640 runs, until it is decided; more often than from 1,600 on."""
     monkeypatch.setattr("belated.studies.study.ENOUGH_RUNS", 10)
     looks = study(runs=10, most=640).interim_looks()
     assert looks == [10, 40, 160, 640]
@@ -256,7 +240,6 @@ def test_the_cases_of_a_claim_are_right_all_at_once() -> None:
         wrong += len(judged.undecided) < cases
     assert wrong <= limit(RISK, count)
     assert found[Status.HOLDS] + found[Status.FAILS] <= limit(RISK / cases, cases * count)
-    assert wrong >= ss.binom.ppf(1e-4, count, 0.7 * RISK)  # nor is the risk thrown away
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0], ids=["too low", "too high"])

@@ -103,7 +103,7 @@ def test_a_finding_without_end_among_others() -> None:
 
 @pytest.mark.parametrize("allowed", [(0.8, INF), (-INF, 0.8), (0.5, 1.3), (1.2, 3.0)])
 def test_so_many_runs_decide_if_the_estimate_is_right(allowed: tuple[float, float]) -> None:
-    few, risk = 40, 0.001
+    few, risk = 1600, 0.001
     first = compared(Comparison("", mean(draws(1.0, 3.0, few)), *allowed), risk)
     assert first.status is UNDECIDED
     for times, decided in ((0.8, False), (1.1, True)):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import pytest
-import scipy.stats as ss
 
 from belated import Result
 from belated.studies.claims import ClaimTest, Evidence, Status
 from belated.studies.claims.order import Below, Best, NoneBelow
 from belated.studies.claims.theorems import Level
 from belated.studies.claims.trends import Crosses, Falls, Peak, PeakMovesRight, Rises, Steady
-from synthetic import RUNS, Numbers, draws, evidence, result
+from synthetic import Numbers, draws, evidence, reach, result
 
 RISK = 0.001
 GAPS = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -92,14 +90,14 @@ def moving(noisy: Numbers) -> Evidence:
     ids=lambda value: type(value).__name__ if isinstance(value, ClaimTest) else "",
 )
 def test_the_risk_is_shared_by(test: ClaimTest, shown: Callable[[Numbers], Evidence], comparisons: int) -> None:
-    edge = float(ss.t.ppf(1 - RISK / comparisons / 2, RUNS - 1)) / math.sqrt(RUNS)
+    edge = reach(draws(0.0), RISK / comparisons)[0]
     assert test.judge(shown(draws(1.001 * edge)), RISK).status is Status.HOLDS
     assert test.judge(shown(draws(0.999 * edge)), RISK).status is Status.UNDECIDED
 
 
 def test_steady_values_share_it_too() -> None:
     """Against a value without chance, the ratio is a mean."""
-    edge = float(ss.t.ppf(1 - RISK / 4 / 2, RUNS - 1)) / math.sqrt(RUNS)
+    edge = reach(draws(0.0), RISK / 4)[0]
     for times, status in ((1.001, Status.HOLDS), (0.999, Status.UNDECIDED)):
         noisy = draws(12.5 - times * edge)
         found = evidence(lambda d, noisy=noisy: result({"A": noisy if d == 2 else same(10)}), d=range(5))

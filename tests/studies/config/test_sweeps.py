@@ -24,7 +24,7 @@ def sweep_file(file: Path, section: str, text: str = TEXT) -> Path:
 
 def test_a_sweep_has_an_experiment_for_each_value(file: Path) -> None:
     plan = read_sweep(sweep_file(file, 'key = "problem.delays.rounds"\nvalues = [0, 7]\nname = "delay"'))
-    assert (plan.key, plan.study.axes) == ("problem.delays.rounds", (Axis("delay", (0, 7)),))
+    assert (plan.keys, plan.study.axes) == (("problem.delays.rounds",), (Axis("delay", (0, 7)),))
     assert [cell.coordinates for cell in plan.study.cells] == [{"delay": 0}, {"delay": 7}]
     assert [cell.problem for cell in plan.study.cells] == [Problem(TWO, Fixed(0)), Problem(TWO, Fixed(7))]
     assert {cell.horizon for cell in plan.study.cells} == {100}
@@ -56,7 +56,7 @@ def test_names_can_be_swept(file: Path) -> None:
 def test_a_simulation_passes_over_the_section_but_reads_it(file: Path) -> None:
     found = read_simulation(sweep_file(file, 'key = "horizon"\nvalues = [5]'))
     assert found.sweep is not None
-    assert (found.horizon, found.sweep.key) == (100, "horizon")
+    assert (found.horizon, [section.key for section in found.sweep]) == (100, ["horizon"])
     with pytest.raises(ConfigurationError, match=r"sweep\.vlues is not known"):
         read_simulation(sweep_file(file, 'key = "horizon"\nvlues = [5]'))
 

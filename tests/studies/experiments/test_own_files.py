@@ -72,7 +72,7 @@ MISTAKES = [
     # ---- what a value may be ----
     ("horizon = 100", 'horizon = "100"', "studies.pair.horizon is '100'; give a whole number from 1 to"),
     ("runs = 8", "runs = 1", "studies.pair.runs is 1; give a whole number from 2 to"),
-    ("most = 6400", "most = 7", "studies.pair.most is 7; give a whole number from 8 to"),
+    ("most = 25600", "most = 7", "studies.pair.most is 7; give a whole number from 8 to"),
     ("checkpoints = 2", 'checkpoints = "all"', "studies.pair.checkpoints is 'all'; give a number of checkpoints"),
     ("checkpoints = 2", "checkpoints = [50, 0]", "studies.pair.checkpoints[1] is 0; give a whole number"),
     ('assumed = ["Nothing."]', 'assumed = "Nothing."', "assumed is 'Nothing.'; give a list"),
@@ -126,7 +126,7 @@ def test_a_study_like_another(tmp_path: Path) -> None:
     text = f'{HEAD}{STUDY}[studies.other]\nlike = "pair"\nruns = 20\nhorizon = 50\n'
     found = experiment(tmp_path, text).studies
     pair, other = found["pair"], found["other"]
-    assert (other.name, other.runs, other.max_runs, other.axes) == ("other", 20, 6400, pair.axes)
+    assert (other.name, other.runs, other.max_runs, other.axes) == ("other", 20, 25600, pair.axes)
     assert [cell.horizon for cell in other.cells] == [50, 50, 50]
     assert [cell.problem for cell in other.cells] == [cell.problem for cell in pair.cells]
     assert [cell.horizon for cell in pair.cells] == [100, 100, 100]
@@ -178,7 +178,7 @@ def test_a_file_named_like_an_experiment_of_the_paper(tmp_path: Path) -> None:
 
 
 def test_a_file_of_one_s_own_is_played(call: Callable[..., Any], tmp_path: Path) -> None:
-    path = written(tmp_path, HEAD + STUDY.replace("most = 6400", "most = 8") + FIGURE, "mine")
+    path = written(tmp_path, HEAD + STUDY.replace("most = 25600", "most = 8") + FIGURE, "mine")
     result = call(path, "--out", "made")
     assert result.exit_code == 0, result.stderr
     assert "mine  Two arms (nowhere)" in result.stdout

@@ -222,9 +222,9 @@ def test_robustness_of_the_beginning_is_that_of_the_whole() -> None:
 
 
 def test_figure_3_has_a_beginning() -> None:
-    """The first 2,000 rounds, with the confidence of all rounds."""
+    """The first 1,200 rounds, with the confidence of all rounds."""
     ((short,), (long,)) = study("figure3.beginning").cells, study("figure3.loss").cells
-    assert (short.horizon, study("figure3.beginning").labels) == (2000, study("figure3.loss").labels)
+    assert (short.horizon, study("figure3.beginning").labels) == (1200, study("figure3.loss").labels)
     assert short.problem.data == long.problem.data  # type: ignore[union-attr]
     assert [policy.confidence for policy in short.policies] == [1.0, 1.0]  # type: ignore[attr-defined]
 

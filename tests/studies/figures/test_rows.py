@@ -16,7 +16,7 @@ from belated.studies.reproduce import ExperimentOutcome, reproduce
 from tiny import HEAD, STUDY, experiment
 
 AXIS = '[[studies.pair.axes]]\nname = "delay"\nkey = "problem.delays.rounds"\nvalues = [1, 10, 100]\n'
-PLANE = HEAD + STUDY.replace("most = 6400\ncheckpoints = 2", "checkpoints = 4") + AXIS
+PLANE = HEAD + STUDY.replace("most = 25600\ncheckpoints = 2", "checkpoints = 4") + AXIS
 """Three gaps by three delays."""
 SETTINGS = """
 [studies.settings]
@@ -24,7 +24,10 @@ horizon = 100
 runs = 8
 problem.rewards = {best = 0.9, gap = 0.8, arms = 2}
 problem.delays = {law = "Fixed", rounds = 0}
-policies = [{policy = "SuccessiveElimination"}, {policy = "PhasedElimination"}]
+policies = [
+  {policy = "SuccessiveElimination", confidence = "theory"},
+  {policy = "PhasedElimination", confidence = "theory"},
+]
 [[studies.settings.axes]]
 name = "setting"
 values = ["fixed delay", "packet loss"]
@@ -93,7 +96,7 @@ def test_curves(tmp_path: Path) -> None:
     outcome = played(tmp_path, row)
     figure = drawn(outcome)
     assert [axes.get_title() for axes in figure.axes] == ["delay = 1", "delay = 10", "delay = 100"]
-    assert np.asarray(figure.axes[0].lines[0].get_xdata()).tolist() == [25, 50, 75, 100]
+    assert np.asarray(figure.axes[0].lines[0].get_xdata()).tolist() == [0, 25, 50, 75, 100]
     assert figure.axes[0].get_xlim() == (0, 100)
     found = frame(outcome)
     assert found["round"].tolist() == [25, 50, 75, 100] * 3
@@ -171,4 +174,4 @@ def test_what_stands_below(tmp_path: Path) -> None:
     picture, evidence = outcome.experiment.figures[0], outcome.evidence
     assert describe_runs(picture, evidence) == "Means of 8 runs; bands and bars are 4 standard errors to each side."
     (more,) = reproduce([experiment(tmp_path, name="two")], out=tmp_path / "made")
-    assert describe_runs(more.experiment.figures[0], more.evidence).startswith("Means of 400 to 6,400 runs;")
+    assert describe_runs(more.experiment.figures[0], more.evidence).startswith("Means of 1,600 to 25,600 runs;")

@@ -22,7 +22,7 @@ from belated.studies.runner import ResultCache
 from tiny import FRACTION, shortened
 
 PICTURES = [found.file_name(picture) for found in map(load, NAMES) for picture in found.figures]
-STATUSES = {"holds", "fails", "undecided"}
+STATUSES = {"holds", "fails", "undecided", "arithmetic"}
 
 
 class Links(HTMLParser):
@@ -125,12 +125,15 @@ def test_the_data_are_those_of_the_results(report: Path, everything: Path) -> No
 def test_every_claim_is_judged(claims: dict[str, Any], number: int) -> None:
     experiment, found = load(NAMES[number]), claims["experiments"][number]
     assert (found["name"], found["title"]) == (experiment.name, experiment.title)
-    assert len(found["claims"]) == len(experiment.claims) > 0
-    for claim, told in zip(experiment.claims, found["claims"], strict=True):
-        assert (told["sentence"], told["reading"], told["own"]) == (claim.sentence, claim.reading, claim.own)
-        assert told["status"] in STATUSES
-        assert told["cases"]
-        for case in told["cases"]:
+    assert len(found["claims"]) == experiment.sentences > 0
+    tests = [(claim, test) for claim in found["claims"] for test in claim["tests"]]
+    assert len(tests) == len(experiment.claims)
+    for claim, (told, test) in zip(experiment.claims, tests, strict=True):
+        assert (told["sentence"], told["place"], told["own"]) == (claim.sentence, claim.place, claim.own)
+        assert (test["reading"], test["variant"]) == (claim.reading, claim.variant)
+        assert {told["status"], test["status"]} <= STATUSES
+        assert test["cases"]
+        for case in test["cases"]:
             assert case["status"] in STATUSES
             assert case["runs"] >= 8
             assert case["findings"]
@@ -145,21 +148,24 @@ def test_the_counts_are_those_of_the_claims(claims: dict[str, Any]) -> None:
             if (experiment["name"] in PAPER) is paper
             for claim in experiment["claims"]
         ]
-        assert claims[name] == {status: statuses.count(status) for status in ("holds", "fails", "undecided")}
+        assert claims[name] == {status: statuses.count(status) for status in STATUSES}
     assert claims["fraction"] == FRACTION
     assert claims["stopped"] is False
 
 
 def test_markdown_has_every_claim(report: Path, claims: dict[str, Any]) -> None:
     text = (report / "claims.md").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if re.match(r"\| (✓ holds|✗ fails|\? undecided) \|", line)]
+    lines = [line for line in text.splitlines() if re.match(r"\| (✓ holds|✗ fails|\? undecided|= arithmetic) \|", line)]
     told = [claim for experiment in claims["experiments"] for claim in experiment["claims"]]
-    assert len(lines) == len(told)
-    for line, claim in zip(lines, told, strict=True):
-        assert claim["status"] in line
-        assert claim["sentence"] in line
-        assert claim["reading"] in line
-        assert len(re.findall(r"(?<!\\)\|", line)) == 6
+    tests = [test for claim in told for test in claim["tests"]]
+    assert len(lines) == len(tests)
+    for line, test in zip(lines, tests, strict=True):
+        assert test["status"] in line
+        assert test["reading"] in line
+        assert len(re.findall(r"(?<!\\)\|", line)) == 5
+    for claim in told:
+        assert f"{claim['status']}**: " in text
+        assert claim["sentence"] in text
     assert f"**This is a quick look: {FRACTION:g} of the repetitions.**" in text
 
 
@@ -206,9 +212,10 @@ def test_all_is_found_again(everything: Path, claims: dict[str, Any], monkeypatc
     outcomes = reproduce(map(shortened, select(["all"])), out=everything, fraction=FRACTION)
     for outcome, told in zip(outcomes, claims["experiments"], strict=True):
         assert 0 < outcome.cost.cached == outcome.cost.results
-        assert [verdict.status for verdict in outcome.verdicts] == [claim["status"] for claim in told["claims"]]
+        assert [one.status for one in outcome.sentences] == [claim["status"] for claim in told["claims"]]
         assert outcome.cost.rounds == told["rounds"]
         assert outcome.cost.seconds == pytest.approx(told["seconds"])
-        for verdict, claim in zip(outcome.verdicts, told["claims"], strict=True):
+        tests = [test for claim in told["claims"] for test in claim["tests"]]
+        for verdict, test in zip(outcome.verdicts, tests, strict=True):
             values = [finding.value for case in verdict.cases for finding in case.verdict.findings]
-            assert values == [finding["value"] for case in claim["cases"] for finding in case["findings"]]
+            assert values == [finding["value"] for case in test["cases"] for finding in case["findings"]]

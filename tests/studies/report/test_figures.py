@@ -21,7 +21,7 @@ from tiny import FIGURE, HEAD, STUDY, experiment
 PATIENCE = 1800.0
 """Seconds that bound a hang."""
 
-SHORT = HEAD + STUDY.replace("most = 6400\n", "") + FIGURE
+SHORT = HEAD + STUDY.replace("most = 25600\n", "") + FIGURE
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from belated.studies.reproduce import reproduce
 from tiny import TINY, experiment, write_report
 
 WIDTHS = [390, 1280]
-MARKS = {"holds": "✓ holds", "fails": "✗ fails", "undecided": "? undecided"}
+MARKS = {"holds": "✓ holds", "fails": "✗ fails", "undecided": "? undecided", "arithmetic": "= arithmetic"}
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,10 @@ def test_every_claim_has_its_mark_in_words(opened: Opened, claims: list[dict[str
         ".filter(box => box.width > 20 && box.height > 10).length"
     )
     assert boxes == len(claims)
-    assert opened.page.locator(".claims .reading").all_inner_texts() == [claim["reading"] for claim in claims]
+    readings = opened.page.locator(".claims .reading").all_inner_texts()
+    tests = [(len(claim["tests"]) > 1, test) for claim in claims for test in claim["tests"]]
+    signs = [f"{MARKS[test['status']][0]} " if several else "" for several, test in tests]
+    assert readings == [f"{sign}{test['reading']}" for sign, (_, test) in zip(signs, tests, strict=True)]
 
 
 def test_the_numbers_open_on_a_click(opened: Opened) -> None:
@@ -148,7 +151,7 @@ def reported(folder: Path, *experiments: ExperimentFile) -> Path:
     return write_report(folder / "made", summarize(outcomes, 0, 1.0, 1.0), outcomes)
 
 
-FAILURE = "tiny: “With a wide gap it is easy”, read as: UCB's regret is below that of uniform choice."
+FAILURE = "tiny: “With a wide gap it is easy” Read as: UCB's regret is below that of uniform choice."
 FAILING = TINY.replace('policy = "UCB", than = "Uniform"', 'policy = "Uniform", than = "UCB"')
 
 
@@ -158,8 +161,8 @@ def test_what_fails_stands_at_the_top(browser: Browser, tmp_path: Path, width: i
     paper = replace(experiment(tmp_path, FAILING), paper=True)
     opened = Opened(browser, reported(tmp_path, paper, experiment(tmp_path, name="mine")), width)
     assert opened.page.locator(".tally b").all_inner_texts() == ["1", "1", "1"]
-    told = opened.page.locator("header .place", has_text="These are the paper's claims.").inner_text()
-    assert told == "These are the paper's claims. Of 3 others, under mine: 2 hold, 0 fail, 1 undecided."
+    told = opened.page.locator("header .place", has_text="These are the paper's sentences.").inner_text()
+    assert told == "These are the paper's sentences. Of 3 others, under mine: 2 hold, 0 fail, 1 undecided."
     failing = opened.page.locator("header .failing li")
     assert failing.all_inner_texts() == [FAILURE]
     failing.locator("a").click()
@@ -177,7 +180,7 @@ def test_the_claims_of_one_file_are_counted(browser: Browser, tmp_path: Path, pa
     assert opened.page.locator("h1").inner_text() == title
     told = opened.page.locator("header").inner_text()
     assert ("simulated at full size" in told) is paper
-    assert "These are the paper's claims" not in told
+    assert "These are the paper's sentences" not in told
     assert "99.9 %" in opened.page.locator("#how").inner_text()
     opened.page.close()
 

@@ -88,13 +88,13 @@ def test_a_finding_in_a_line() -> None:
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ((0, 1, 2), "0 hold, 1 fails, 2 undecided"),
-        ((1, 0, 0), "1 holds, 0 fail, 0 undecided"),
-        ((21, 2, 0), "21 hold, 2 fail, 0 undecided"),
+        ((0, 1, 2, 0), "0 hold, 1 fails, 2 undecided"),
+        ((1, 0, 0, 1), "1 holds, 0 fail, 0 undecided; 1 is arithmetic"),
+        ((21, 2, 0, 3), "21 hold, 2 fail, 0 undecided; 3 are arithmetic"),
     ],
 )
-def test_a_tally(counts: tuple[int, int, int], said: str) -> None:
-    assert phrasing.tally(dict(zip(("holds", "fails", "undecided"), counts, strict=True))) == said
+def test_a_tally(counts: tuple[int, ...], said: str) -> None:
+    assert phrasing.tally(dict(zip(("holds", "fails", "undecided", "arithmetic"), counts, strict=True))) == said
 
 
 def test_a_case_in_a_line() -> None:
@@ -114,7 +114,7 @@ def test_a_claim_of_several_cases_in_a_line() -> None:
 
 def test_every_status_has_a_mark() -> None:
     assert set(phrasing.MARKS) == set(Status)
-    assert len(set(phrasing.MARKS.values())) == 3
+    assert len(set(phrasing.MARKS.values())) == 4
 
 
 # ---- grids ----

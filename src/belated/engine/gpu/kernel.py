@@ -23,7 +23,7 @@ from belated.engine.gpu.layout import THREADS, KernelVariant
 from belated.engine.ring_buffer import RingBuffer
 from belated.engine.run import begin_run, clear, end_run, play_run
 from belated.engine.run_io import BAD_ARM, RunInput, RunOutput
-from belated.engine.sources import DrawBitNow, DrawNow, DrawRewardNow
+from belated.engine.sources import DrawBitNow, DrawInRound, DrawNow, DrawRewardNow
 from belated.engine.timing_wheel import TimingWheel
 from belated.errors import MissingComponent
 from belated.kernel.cache import cache_in, folder_for
@@ -33,6 +33,7 @@ from belated.kernel.jit import JIT, SIMULATED
 from belated.kernel.law_table import LawTable
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import REGISTERS, State
+from belated.policies._check.changes import prepare_to_compile
 
 INSTALL = "pip install 'belated[cuda]'"
 
@@ -106,6 +107,7 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
     device()
     uses_ring, binary, short, shared = variant.uses_ring, variant.binary, variant.short, variant.shared
     listed, bounded, whole = variant.listed, variant.bounded, shared and binary and not short
+    by_round, shuffled = variant.by_round, variant.shuffled
 
     def play(policy: Any, at: Any, f8: Any, i8: Any, u8: Any, i4: Any, u4: Any) -> None:  # noqa: PLR0915
         run = cuda.grid(1)
@@ -142,7 +144,8 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
         sweep = strided_view(halves, at.sweep + half_lane, arms if listed else 0, half_stride)
         register = strided_view(wholes, at.register + lane, REGISTERS, stride)
         winner = strided_view(u4, at.winner + run, at.leaves, runs)
-        eliminated_at = strided_view(i4, at.eliminated_at + run * arms, arms, 1)
+        own = at.own_eliminated_at if shuffled else at.eliminated_at  # what is not shuffled is an output as it is
+        eliminated_at = strided_view(i4, own + run * arms, arms, 1)
         memory = table_view(f8, at.memory + run * (arms + 1) * at.cells, arms + 1, at.cells)
         key = strided_view(u8, at.key + run, 2, runs)
         state = State(
@@ -168,6 +171,8 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
             horizon=at.horizon,
             first_run=at.first_run,
             stop=(),
+            played=(),
+            order=strided_view(u4, at.order + run, 2 * arms, runs) if shuffled else (),
         )
         output = RunOutput(
             curve=table_view(f8, at.curve, runs, at.points),
@@ -176,6 +181,9 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
             observed=table_view(i4, at.out_observed, runs, arms),
             lost=table_view(i4, at.lost, runs, arms),
             eliminated_at=table_view(i4, at.eliminated_at, runs, arms),
+            pull_sums=table_view(
+                u8, at.pull_sums + cuda.threadIdx.x % at.pull_tables * at.pull_rows * arms, at.pull_rows, arms
+            ),
         )
 
         # the channel and the source
@@ -203,7 +211,8 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
                 due=strided_view(u4, at.due + run, at.slots, runs),
                 reward=strided_view(f8, at.reward + run, at.slots, runs),
             )
-            source = DrawNow(laws, strided_view(i4, at.lost + run * arms, arms, 1))
+            lost = strided_view(i4, at.lost + run * arms, arms, 1)
+            source = DrawInRound(laws, lost) if by_round else DrawNow(laws, lost)
 
         begin_run(run_input, state, source, run)
         clear(channel)
@@ -215,6 +224,9 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
 
     if SIMULATED:
         return cuda.jit(play)
+    if not policy_class.is_trusted:
+        target = import_module("numba.cuda.descriptor").cuda_target
+        prepare_to_compile(policy_class, target.typing_context)
     kernel = cuda.jit(play, lto=False)
     folder = folder_for(play, policy_class, also=(module_digest(__name__), version("numba-cuda")))
     if folder is not None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from belated.engine.compile_errors import cannot_compile
 from belated.engine.encode import EncodedProblem
 from belated.engine.gpu.kernel import device, exactly, kernel_for
 from belated.engine.gpu.layout import THREADS, KernelVariant, Launch, plan_launch
@@ -19,9 +18,11 @@ from belated.engine.gpu.memory import BUFFERS, Buffer
 from belated.engine.run_io import RunOutput
 from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
-from belated.kernel.jit import SIMULATED
+from belated.kernel.jit import SIMULATED, compiling
+from belated.policies._base.encode import encode_policy
 from belated.policies._base.entry_points import no_such_arm
-from belated.policies._base.policy import Policy, encode_policy
+from belated.policies._base.policy import Policy
+from belated.policies._check.compile_errors import raise_cannot_compile
 
 CHUNK_SHARE = 0.1
 """Share of the device's memory that the launches of a chunk may take; several chunks are on the device at a time."""
@@ -33,6 +34,13 @@ MOST_THREADS = 64
 
 _launched: set[tuple[KernelVariant, type[Policy]]] = set()
 """Kernels that are compiled: their launches need not wait for the compiler."""
+
+
+@contextmanager
+def _compiled(key: tuple[KernelVariant, type[Policy]]) -> Iterator[None]:
+    """A context in which the first launch of a kernel compiles it."""
+    with exactly(), compiling(key):
+        yield
 
 
 @cache
@@ -69,14 +77,22 @@ def played_on_device(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> It
     sizes = [(launch.region.bytes, _host_bytes(launch)) for launch in launches]
     with BUFFERS.borrow(sizes) as buffers:
         pairs = list(zip(launches, buffers, strict=True))
+        for launch in launches:
+            key = launch.variant, type(launch.policy)
+            plan.compiling.add(key, launch.policy.label, partial(_launched.__contains__, key))
         for pair in pairs:
             start(*pair)
-        yield [finish(*pair) for pair in pairs]
+        outputs = []
+        for pair in pairs:
+            outputs.append(finish(*pair))
+            chunk.played[0] += chunk.runs * plan.horizon
+        yield outputs
 
 
 def _host_bytes(launch: Launch) -> int:
-    """Bytes of the inputs or of the outputs, whichever are more."""
-    return max(launch.input_bytes, launch.region.bytes - launch.output_start)
+    """Bytes of what is copied to the device or back, whichever are more."""
+    back = sum(int(part.stop - part.start) for part in launch.copied_back)
+    return max(launch.input_bytes, back)
 
 
 def start(launch: Launch, buffer: Buffer) -> None:
@@ -85,10 +101,13 @@ def start(launch: Launch, buffer: Buffer) -> None:
         first = launch.region.start(name)
         buffer.host[first : first + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     inputs = slice(launch.input_bytes)
-    outputs = slice(launch.output_start, launch.region.bytes)
     buffer.bytes[inputs].copy_to_device(buffer.host[inputs], stream=buffer.stream)
     call(launch, buffer)
-    buffer.bytes[outputs].copy_to_host(buffer.host[: outputs.stop - outputs.start], stream=buffer.stream)
+    first = 0
+    for part in launch.copied_back:
+        size = part.stop - part.start
+        buffer.bytes[part].copy_to_host(buffer.host[first : first + size], stream=buffer.stream)
+        first += size
 
 
 def call(launch: Launch, buffer: Buffer) -> None:
@@ -98,24 +117,26 @@ def call(launch: Launch, buffer: Buffer) -> None:
     key = launch.variant, type(launch.policy)
     blocks = -(-layout.runs // THREADS)
     try:
-        with nullcontext() if key in _launched else exactly():
+        with nullcontext() if key in _launched else _compiled(key):
             kernel = kernel_for(*key)
             kernel[blocks, THREADS, buffer.stream, launch.shared_bytes](policy, layout, *buffer.views)
         if not SIMULATED:
             _launched.add(key)
     except Exception as error:
-        if not type(error).__module__.endswith("core.errors"):  # numba's own, which come from compiling
-            raise
-        raise cannot_compile(launch.policy, error) from error
+        if type(error).__module__.endswith("core.errors"):  # numba's own, which come from compiling
+            raise_cannot_compile(launch.policy, error)
+        raise
 
 
 def finish(launch: Launch, buffer: Buffer) -> RunOutput:
     """Wait for the output, which is in the buffer."""
     buffer.stream.synchronize()
 
+    sums, outputs = launch.copied_back
+
     def array(name: str) -> npt.NDArray[Any]:
         start, dtype, shape = launch.region.arrays[name]
-        first = start - launch.output_start
+        first = 0 if name == "pull_sums" else sums.stop - sums.start + start - outputs.start
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         output: npt.NDArray[Any] = buffer.host[first : first + size].view(dtype).reshape(shape)
         return output
@@ -129,4 +150,5 @@ def finish(launch: Launch, buffer: Buffer) -> RunOutput:
         observed=array("out_observed"),
         lost=array("lost"),
         eliminated_at=array("eliminated_at"),
+        pull_sums=array("pull_sums").sum(axis=0).astype(np.int64),
     )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from belated.engine.runner import Chunk, Plan
 from belated.kernel.rng import seed_words
+from belated.policies._base.encode import memory_size
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import REGISTERS
 
@@ -22,6 +23,9 @@ SHORT = 1 << 16
 """Horizons below this are counted in 16 bits."""
 WHEEL_BITS = 8
 """log2 of the buckets of a level of the timing wheel, where there are several."""
+PULL_BYTES = 1 << 24
+"""The sums of pulls of a launch: as many tables as fit in these bytes, up to one for each thread of a block, so that
+few threads wait for each other; one in any case."""
 LINE = 256
 """Arrays in global memory begin at multiples of this many bytes."""
 
@@ -39,16 +43,20 @@ class KernelVariant(NamedTuple):
     scored: bool  # index policies
     listed: bool  # elimination policies
     bounded: bool  # elimination policies that keep their bounds
+    by_round: bool  # whether delays depend on the round
+    shuffled: bool  # whether the arms are relabelled in each run
 
 
 Layout = namedtuple(
     "Layout",
     "runs first_run arms problems points horizon delay bits levels slots "
-    "scores leaves cells rows reals wholes "  # cells: numbers that the policy keeps for each arm
+    "scores leaves cells rows reals wholes pull_tables pull_rows "  # cells: numbers that the policy keeps for each arm
     # inputs: the table of laws, then what is played
     "kind x y i j k real whole gap fixed_delay checkpoint seed "
+    # zeros at first, and an output at last: the tables of the sums of pulls
+    "pull_sums "
     # the state: what is in shared memory if it fits, then what never is
-    "total score floor pulls observed register active sweep winner memory key "
+    "total score floor pulls observed register active sweep winner memory key order own_eliminated_at "
     # feedback on its way
     "ring ring_reward above last next arm rank pulled_at due reward "
     # outputs
@@ -90,16 +98,17 @@ class Launch(NamedTuple):
         return self.region.start(list(self.region.arrays)[len(self.inputs)])
 
     @property
-    def output_start(self) -> int:
-        """The byte of the region from which on it is copied back."""
-        return self.region.start("curve")
+    def copied_back(self) -> tuple[slice, slice]:
+        """The bytes of the region that are copied back: the sums of pulls, and the outputs."""
+        start, sums = self.region.start("pull_sums"), self.inputs["pull_sums"]
+        return slice(start, start + sums.nbytes), slice(self.region.start("curve"), self.region.bytes)
 
 
 def plan_launch(policy: Policy, chunk: Chunk, plan: Plan) -> Launch:
     """What a launch needs, and where it is in memory."""
     problem, runs, points, horizon = chunk.problem, chunk.runs, plan.checkpoints.size, plan.horizon
     problems, arms = problem.gaps.shape
-    shape = policy.shape()
+    shape, memory = policy.shape(), memory_size(policy, arms, horizon)
     delay = problem.common_delay(horizon)
     uses_ring = delay >= 0
     # A user's policy may subtract counts, or have bounds that are not kept up to date as those of the package are.
@@ -107,7 +116,9 @@ def plan_launch(policy: Policy, chunk: Chunk, plan: Plan) -> Launch:
     binary = problem.binary and uses_ring
     short = binary and horizon < SHORT and trusted
     bounded = shape.bounded and trusted
-    variant = KernelVariant(uses_ring, binary, short, True, shape.scored, shape.eliminates, bounded)
+    variant = KernelVariant(
+        uses_ring, binary, short, True, shape.scored, shape.eliminates, bounded, problem.by_round, plan.shuffle
+    )
     shared_offsets, shared_bytes = _shared_layout(variant, arms)
     if shared_bytes > SHARED_BYTES:
         variant = variant._replace(shared=False, short=False)
@@ -116,19 +127,23 @@ def plan_launch(policy: Policy, chunk: Chunk, plan: Plan) -> Launch:
     buckets = 0 if uses_ring else levels << bits
     slots = 0 if uses_ring else buckets + 1 + (1 << bits) + (horizon + (1 << bits) if levels > 1 else 0)
     leaves = 1 << (arms - 1).bit_length() if shape.scored and arms >= shape.tree_from else 0
+    pull_tables = max(min(THREADS, PULL_BYTES // (8 * plan.pull_rows * arms)), 1)
     inputs: dict[str, npt.NDArray[Any]] = {
         **problem.laws._asdict(),
         "gap": problem.gaps,
         "fixed_delay": problem.fixed_delays,
         "checkpoint": plan.checkpoints,
         "seed": seed_words(plan.seed),
+        "pull_sums": np.zeros((pull_tables, plan.pull_rows, arms), np.uint64),
     }
     arrays: Arrays = {
         **{name: (array.dtype.type, array.shape) for name, array in inputs.items()},
         **({} if variant.shared else _global_state(variant, arms, runs)),
         "winner": (np.uint32, (leaves, runs)),
-        "memory": (np.float64, (runs, (arms + 1) * shape.memory)),
+        "memory": (np.float64, (runs, (arms + 1) * memory)),
         "key": (np.uint64, (2, runs)),
+        "order": (np.uint32, (2 * arms if plan.shuffle else 0, runs)),
+        "own_eliminated_at": (np.int32, (runs if plan.shuffle else 0, arms)),
         "ring": (np.uint32, (delay + 1 if uses_ring else 0, runs)),
         "ring_reward": (np.float64, (delay + 1 if uses_ring and not binary else 0, runs)),
         "above": (np.int64, (3, runs)),
@@ -154,10 +169,12 @@ def plan_launch(policy: Policy, chunk: Chunk, plan: Plan) -> Launch:
         slots=slots,
         scores=_scores(variant, arms),
         leaves=leaves,
-        cells=shape.memory,
+        cells=memory,
         rows=problem.laws.kind.size,
         reals=problem.laws.real.size,
         wholes=problem.laws.whole.size,
+        pull_tables=pull_tables,
+        pull_rows=plan.pull_rows,
         **shared_offsets,
         **{name: region.offset(name) for name in arrays},
     )

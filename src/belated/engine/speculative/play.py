@@ -20,7 +20,9 @@ from belated.engine.run_io import (
     STRIDE,
     RunInput,
     RunOutput,
-    regret,
+    count_rounds,
+    problem_arm,
+    record_checkpoint,
     stop_requested,
     stream_of,
 )
@@ -52,14 +54,29 @@ def play_speculatively(
     policy: Any, run: RunInput, output: RunOutput, state: State, channel: PackedWheel, source: DrawBuffer, position: Any
 ) -> Any:
     """:func:`~belated.engine.run.play_wheel` for such policies. NO_ROOM: too much feedback is due in one round; the
-    run at ``position`` has then to be played again with a timing wheel."""
+    run at ``position`` = (run, 0, checkpoint) has then to be played again with a timing wheel."""
+    return _play_chunk(policy, run, output, state, channel, source, position)
+
+
+def play_speculatively_shuffled(
+    policy: Any, run: RunInput, output: RunOutput, state: State, channel: PackedWheel, source: DrawBuffer, position: Any
+) -> Any:
+    """The same where the arms are shuffled."""
+    return _play_chunk(policy, run, output, state, channel, source, position)
+
+
+@inline
+def _play_chunk(
+    policy: Any, run: RunInput, output: RunOutput, state: State, channel: PackedWheel, source: DrawBuffer, position: Any
+) -> Any:
     interface.fill_table(policy)
     while position[0] < output.final.shape[0]:
         number = position[0]
         begin_run(run, state, source, number)
         clear(channel)
-        status = _play_run(policy, run, output, number, state, channel, source)
+        status, point = _play_run(policy, run, output, number, state, channel, source)
         if status != FINISHED:
+            position[2] = point
             return status
         for arm in range(state.arms):
             state.observed[arm] = np.int64(channel.tally[arm] >> _COUNT)
@@ -78,45 +95,51 @@ def _play_run(
     wheel: PackedWheel,
     source: DrawBuffer,
 ) -> Any:
+    """(why it ended, checkpoint)."""
     stream = stream_of(run, number)
     points = run.checkpoint.shape[0]
     point = 0
     now: Any = 1
     reach: Any = LONGEST
+    arm = np.uint32(0)
     while now <= run.horizon:
         until = min(run.horizon, now | STRIDE)
         if point < points:
             until = min(until, run.checkpoint[point])
         while now <= until:
             arm = np.uint32(interface.choose(policy, state, now))
+            drawn = problem_arm(run, arm)
             rank = state.pulls[arm]
             if begins_batch(source, rank):
-                refill(source, stream, arm, rank)
-                _pack_batch(source, wheel, arm, rank)
+                refill(source, stream, drawn, rank, now)
+                _pack_batch(source, wheel, arm, drawn, rank)
             rounds = np.uint32(min(reach, until - now + 1, rest_of_batch(source, rank)) if rank > 0 else 1)
-            if not _pull(source, wheel, arm, rank, np.uint32(now), rounds):
-                return NO_ROOM
+            if not _pull(source, wheel, drawn, rank, np.uint32(now), rounds):
+                return NO_ROOM, point
             if rank == 0:
                 interface.record_pull(policy, state, arm, rank, now)
             stayed = _deliver(policy, state, wheel, arm, np.uint32(now), rounds)
             if stayed < rounds:
-                _undo(source, wheel, arm, rank, np.uint32(now), stayed, rounds)
+                _undo(source, wheel, drawn, rank, np.uint32(now), stayed, rounds)
             state.pulls[arm] = rank + stayed
             drop(wheel, np.uint32(now), stayed)
             now += stayed
             reach = min(2 * reach, LONGEST) if stayed == rounds else SHORTEST
         if point < points and until == run.checkpoint[point]:
-            output.curve[number, point] = regret(run, number, state)
+            record_checkpoint(run, output, number, state, point, arm)
             point += 1
+        if now & STRIDE == 0:
+            count_rounds(run, now)
         if stop_requested(run):
-            return STOPPED
-    return FINISHED
+            return STOPPED, point
+    return FINISHED, point
 
 
 @inline
-def _pack_batch(source: DrawBuffer, wheel: PackedWheel, arm: Any, rank: Any) -> None:
-    """Pack the feedback of the batch that begins with pull number ``rank``."""
-    first = entry_of(source, arm, rank)
+def _pack_batch(source: DrawBuffer, wheel: PackedWheel, arm: Any, drawn: Any, rank: Any) -> None:
+    """Pack the feedback of the batch that begins with pull number ``rank`` of an arm: ``arm`` for the policy, ``drawn``
+    in the problem."""
+    first = entry_of(source, drawn, rank)
     for step in range(1 << source.bits):
         entry = first + np.uint32(step)
         wheel.packed[entry] = pack(arm, source.reward[entry], source.delay[entry], wheel.longest)
@@ -124,7 +147,7 @@ def _pack_batch(source: DrawBuffer, wheel: PackedWheel, arm: Any, rank: Any) -> 
 
 @inline
 def _pull(source: DrawBuffer, wheel: PackedWheel, arm: Any, rank: Any, now: Any, rounds: Any) -> Any:
-    """Pull an arm in ``rounds`` rounds from ``now`` on; False if there is no room for its feedback."""
+    """Pull an arm of the problem in ``rounds`` rounds from ``now`` on; False if there is no room for its feedback."""
     entry = entry_of(source, arm, rank)
     step = np.uint32(0)
     while step < rounds:

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from belated.policies._base.policy import Policy
 
-CONFIDENCE = 1.0
-"""c of all of them, as in the paper's experiments."""
-
 DEFAULT_POLICY = (
-    "Pending-UCB with confidence 1, for delays that do not depend on the reward; if they may, name Prefix-UCB, with "
-    "confidence 1, spread true (see which-policy in the documentation). With silence it is Prefix-UCB with confidence "
-    "1 and spread, as failures are then known at the deadline and successes before."
+    "Pending-UCB, for delays that do not depend on the reward; if they may, name Prefix-UCB with spread true (see "
+    "which-policy in the documentation). With silence it is Prefix-UCB with spread, as failures are then known at the "
+    "deadline and successes before."
 )
 """The default policy in words, for users of the service."""
 
@@ -25,19 +22,26 @@ def default_policy(silence: bool = False) -> Policy:
     """The policy of an experiment, or a bandit, that names none.
 
     PendingUCB has the smallest mean ratio to the best policy over all scenarios of the arena. It is for delays that do
-    not depend on the reward; if they may, use PrefixUCB(confidence=1.0, spread=True) (docs/which-policy.md).
+    not depend on the reward; if they may, use PrefixUCB(spread=True) (docs/which-policy.md).
 
     With ``silence``, where no feedback until a deadline counts as a reward, it is PrefixUCB with ``spread``: nothing is
     lost then, and delays depend on the rewards.
 
+    Parameters
+    ----------
+    silence
+        Whether missing feedback counts as a reward after a deadline.
+
+    Examples
+    --------
     >>> default_policy().describe()
-    'Pending-UCB(confidence=1)'
+    'Pending-UCB'
     >>> default_policy(silence=True).describe()
-    'Prefix-UCB(confidence=1, spread)'
+    'Prefix-UCB(spread)'
     """
     from belated.policies import PendingUCB, PrefixUCB
 
-    return PrefixUCB(confidence=CONFIDENCE, spread=True) if silence else PendingUCB(confidence=CONFIDENCE)
+    return PrefixUCB(spread=True) if silence else PendingUCB()
 
 
 def default_policies() -> list[Policy]:
@@ -45,8 +49,8 @@ def default_policies() -> list[Policy]:
     recommends instead.
 
     >>> [policy.describe() for policy in default_policies()]
-    ['UCB(confidence=1)', 'Thompson', 'Prefix-UCB(confidence=1, spread)', 'Pending-UCB(confidence=1)']
+    ['UCB', 'Thompson', 'Prefix-UCB(spread)', 'Pending-UCB']
     """
     from belated.policies import UCB, ThompsonSampling
 
-    return [UCB(confidence=CONFIDENCE), ThompsonSampling(), default_policy(silence=True), default_policy()]
+    return [UCB(), ThompsonSampling(), default_policy(silence=True), default_policy()]

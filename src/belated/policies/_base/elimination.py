@@ -21,6 +21,7 @@ from belated.kernel.jit import inline, select
 from belated.policies._base import interface
 from belated.policies._base.policy import Policy, decides_as, ignores_pull_id
 from belated.policies._base.state import Shape, State, view
+from belated.policies._check.report import location_of_class, policy_error
 
 GONE, DONE, CURSOR, PHASE = range(4)
 """Registers: arms eliminated; arms done with the phase; position in the sweep; number of earlier phases. DONE and PHASE
@@ -28,6 +29,14 @@ are for phases of several sweeps; otherwise a sweep goes over the active arms.""
 
 ONE = np.uint32(1)
 """Arms are counted in unsigned integers, in loops without a range: half as much code on a GPU."""
+
+ROUNDING = 2.0**-48
+"""How far an upper bound must be below a lower one, as computed, where a policy ``rounds_bounds``: 32 units of 2^-53.
+
+Both bounds of a prefix are off by less: with u = 2^-53, sqrt(2c/M) by 1.5 u of its size, b by 4 u, p by u, so that
+b (b + 2p) is off by 10 u, its root by 6 u, the radius by 7 u and U = p + r by 8 u, and it is below 1 where it matters.
+1 - p is off by u absolutely, which adds u to the root, as its derivative in p is at most 1: L = p - r, with r and p at
+most 1 where L > 0, is off by 10 u. So U < L is certain, and a tie never eliminates an arm."""
 
 
 def _computed_bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
@@ -93,6 +102,18 @@ extremes = select(
 )
 
 
+def _below(policy: Any, high: Any, bar: Any) -> Any:
+    """Whether an upper bound is below the largest lower bound."""
+    return high < bar
+
+
+def _below_despite_rounding(policy: Any, high: Any, bar: Any) -> Any:
+    return high + ROUNDING < bar
+
+
+below = select(flag="rounds_bounds", present=_below_despite_rounding, absent=_below)
+
+
 @inline
 def rest_of_sweep(policy: Any, state: State) -> Any:
     """How many arms of the sweep are still to be pulled."""
@@ -146,14 +167,15 @@ def eliminate(policy: Any, state: State, now: Any) -> Any:
     """Eliminate the active arms whose upper bound is below the largest lower bound; how many remain."""
     active = np.uint32(state.arms - state.register[GONE])
     bar, lowest = extremes(policy, state, active, now)
-    if not lowest < bar:
+    if not below(policy, lowest, bar):
         return active
     kept = np.uint32(0)
     place = np.uint32(0)
     while place < active:
         arm = state.active[place]
         low, high = bounds_of(policy, state, arm, now)
-        if high < bar and low < bar:  # bounds of different prefixes may cross; the arm with the largest lower one stays
+        # bounds of different prefixes may cross; the arm with the largest lower one stays
+        if below(policy, high, bar) and low < bar:
             state.eliminated_at[arm] = now
         else:
             state.active[kept] = arm
@@ -179,6 +201,12 @@ class EliminationPolicy(Policy):
     @classmethod
     def _derive_flags(cls) -> None:
         super()._derive_flags()
+        if cls.lower is Policy.lower or cls.upper is Policy.upper:
+            raise policy_error(
+                f"{cls.__name__} has no formula",
+                location_of_class(cls),
+                "Write static methods lower(policy, arm) and upper(policy, arm), or derive from ConfidencePolicy, too.",
+            )
         cls.is_phased = cls.phase_done is not EliminationPolicy.phase_done
         cls.sweeps = decides_as(cls, EliminationPolicy)
         names = ("bound_keys", "bounds_at", "lower", "upper")
@@ -187,7 +215,7 @@ class EliminationPolicy(Policy):
 
     @classmethod
     def shape(cls) -> Shape:
-        return Shape(eliminates=True, bounded=not cls.is_phased, memory=cls.memory)
+        return Shape(eliminates=True, bounded=not cls.is_phased)
 
     @staticmethod
     def phase_done(policy: Any, arm: Any, phase: Any) -> Any:

@@ -15,6 +15,7 @@ from belated.kernel.jit import inline
 from belated.policies._base import interface
 from belated.policies._base.policy import Policy, decides_as, ignores_pull_id
 from belated.policies._base.state import Arm, Shape, State, view
+from belated.policies._check.report import location_of_class, policy_error
 
 TREE_FROM = 65
 """From this number of arms on, a winner tree is faster than a scan."""
@@ -126,6 +127,12 @@ class IndexPolicy(Policy):
     @classmethod
     def _derive_flags(cls) -> None:
         super()._derive_flags()
+        if cls.index is IndexPolicy.index and cls.upper is Policy.upper:
+            raise policy_error(
+                f"{cls.__name__} has no formula",
+                location_of_class(cls),
+                "Write a static method index(policy, arm) or upper(policy, arm), or derive from ConfidencePolicy, too.",
+            )
         by_feedback = hasattr(cls, "index_at") and not cls.reads_pulls
         # a policy from outside the package might read the round
         cls.changes_on_feedback_only = by_feedback and cls.is_trusted and decides_as(cls, IndexPolicy)
@@ -140,7 +147,7 @@ class IndexPolicy(Policy):
 
     @classmethod
     def shape(cls) -> Shape:
-        return Shape(scored=True, tree_from=TREE_FROM, memory=cls.memory)
+        return Shape(scored=True, tree_from=TREE_FROM)
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:

@@ -1,6 +1,6 @@
 """The kernel interface of a policy: every function of it that compiled code calls.
 
-The first argument of each is the policy as :func:`~belated.policies._base.policy.encode_policy` gives it; the body is
+The first argument of each is the policy as :func:`~belated.policies._base.encode.encode_policy` gives it; the body is
 the static method of this name in the policy's class. ``now`` is the round that is being decided or, for feedback, the
 one about to be decided. ``rank`` counts the earlier pulls of the arm, so that feedback names its pull, and
 ``now - 1 - pulled_at`` is its delay."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
 
-from belated.errors import InvalidParameter
+from belated.errors import PolicyError
 from belated.kernel.jit import inline
 from belated.kernel.math import log
-from belated.policies._base import interface
 from belated.policies._base.interface import radius
 from belated.policies._base.state import Arm, Shape, State
+from belated.policies._check.definition import check_definition
 from belated.problem import Problem
 from belated.registry import Registry
 from belated.theory.bound import Bound
@@ -42,6 +42,15 @@ def label_with(plain: str, parameter: str) -> Any:
     """A ``label`` for a policy with a boolean parameter that makes another policy of it: ``plain parameter`` on
     instances where it is True, else ``plain``.
 
+    Parameters
+    ----------
+    plain
+        The label of instances where the parameter is off.
+    parameter
+        The name of the parameter, a field of the policy that is True or False.
+
+    Examples
+    --------
     >>> from belated.policies import PrefixUCB
     >>> PrefixUCB.label, PrefixUCB().label, PrefixUCB(spread=True).label
     ('Prefix-UCB', 'Prefix-UCB', 'Prefix-UCB spread')
@@ -58,8 +67,15 @@ class Policy(Validated, ABC):
     bandit alike. Most policies derive from :class:`~belated.policies.IndexPolicy` or
     :class:`~belated.policies.EliminationPolicy` and bring only formulas; another brings its own ``choose``.
 
-    Three flags are set by hand: ``reads_pulls``, ``supports_retraction`` and ``supports_new_arms``. The others are
-    derived from what a class overrides when it is registered, see ``_derive_flags``."""
+    Four flags are set by hand: ``reads_pulls``, ``rounds_bounds``, ``supports_retraction`` and
+    ``supports_new_arms``. The others are derived from what a class overrides when it is registered, see
+    ``_derive_flags``.
+
+    Parameters
+    ----------
+    horizon
+        T, the number of rounds, if it is known. A simulation fills it in; a live bandit need not have one.
+    """
 
     label: ClassVar[str] = ""
     """Short name in tables and legends; see :func:`label_with` for a parameter that makes another policy of it."""
@@ -71,11 +87,16 @@ class Policy(Validated, ABC):
     """Whether the policy was first published with this package."""
     covers_missing: ClassVar[bool] = False
     """Whether its bounds hold whatever the missing feedback is."""
-    memory: ClassVar[int] = 0
-    """How many statistics of its own the policy keeps for each arm, in ``state.memory[arm]``."""
+    memory: ClassVar[Any] = 0
+    """How many statistics of its own the policy keeps for each arm, in ``state.memory[arm]``: a number, or a method
+    ``memory(self, arms, horizon)`` that gives it. In a simulation ``horizon`` is its number of rounds, in a live bandit
+    the policy's own horizon, and None if it has none."""
 
     reads_pulls: ClassVar[bool] = True
     """Whether the index, or the bounds, of an arm change with its pulls; False if only with its feedback."""
+    rounds_bounds: ClassVar[bool] = False
+    """Elimination: whether equal bounds may be computed as unequal ones, so that an arm is only eliminated if its upper
+    bound is below a lower one by more than rounding."""
     supports_retraction: ClassVar[bool] = False
     """Whether a pull can be retracted and feedback replaced: all that the policy knows of an arm are its counts, and
     what ``on_correction`` puts right."""
@@ -98,14 +119,16 @@ class Policy(Validated, ABC):
     class KernelParams(NamedTuple):
         """The numbers that the kernel functions see of the policy."""
 
-    @abstractmethod
     def kernel_params(self, arms: int) -> tuple[float, ...]:
-        """The values of ``KernelParams`` for a problem with this number of arms."""
+        """The values of ``KernelParams`` for a problem with this number of arms: the policy's parameters of these
+        names, unless a policy overrides this."""
+        names: tuple[str, ...] = self.KernelParams._fields
+        return tuple(getattr(self, name) for name in names)
 
     @classmethod
     def shape(cls) -> Shape:
-        """The parts of the state that the policy needs."""
-        return Shape(memory=cls.memory)
+        """The parts of the state that the policy needs, besides its memory."""
+        return Shape()
 
     @classmethod
     def _derive_flags(cls) -> None:
@@ -120,13 +143,7 @@ class Policy(Validated, ABC):
 
     def describe(self) -> str:
         """The label with every parameter that differs from its default, except the horizon."""
-        parameters = [
-            field.name if getattr(self, field.name) is True else f"{field.name}={getattr(self, field.name):g}"
-            for field in fields(self)
-            if field.name != "horizon" and getattr(self, field.name) not in (None, field.default)
-        ]
-        label = type(self).label  # not the variant's: it is among the parameters
-        return f"{label}({', '.join(parameters)})" if parameters else label
+        return describe_with(self, frozenset())
 
     def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:
         """The theorem on the regret of the policy with these parameters, on this problem; None if there is none."""
@@ -178,14 +195,36 @@ class Policy(Validated, ABC):
         return 0.0
 
     @staticmethod
-    @abstractmethod
     def lower(policy: Any, arm: Arm) -> Any:
-        """See :func:`belated.policies._base.interface.lower`."""
+        """A policy without bounds says what is known of a mean anyway: it is at least 0."""
+        return 0.0
 
     @staticmethod
-    @abstractmethod
     def upper(policy: Any, arm: Arm) -> Any:
-        """See :func:`belated.policies._base.interface.upper`."""
+        return 1.0
+
+
+def describe_with(policy: Policy, shown: Collection[str]) -> str:
+    """The description of a policy with these parameters, too, whether they differ from their defaults or not."""
+    parameters = [
+        parameter_text(field.name, value)
+        for field in fields(policy)
+        if (value := getattr(policy, field.name)) is not None and field.name != "horizon"
+        if value != field.default or (field.name in shown and value is not False)
+    ]
+    label = type(policy).label  # not the variant's: it is among the parameters
+    return f"{label}({', '.join(parameters)})" if parameters else label
+
+
+def parameter_text(name: str, value: Any) -> str:
+    """A parameter in a label; one that is True is its name alone.
+
+    >>> parameter_text("confidence", 0.5), parameter_text("confidence", "theory"), parameter_text("spread", True)
+    ('confidence=0.5', 'confidence=theory', 'spread')
+    """
+    if value is True:
+        return name
+    return f"{name}={value}" if isinstance(value, str) else f"{name}={value:g}"
 
 
 def ignores_pull_id(hook: Callable[..., Any]) -> Callable[..., Any]:
@@ -220,19 +259,19 @@ def policy(cls: type[P]) -> type[P]:
     """Decorator of a concrete policy: makes it a frozen dataclass, registers it, and gives compiled code a type for it.
 
     That type is a named tuple of the ``KernelParams`` and a table. Compiled code is specialised on it, so that two
-    policies never share a body."""
-    if not cls.label:
-        raise InvalidParameter(f'{cls.__name__} has no label; set label = "..." in the class.')
-    if "table" in cls.KernelParams._fields:
-        raise InvalidParameter(f"{cls.__name__}.KernelParams has a field table, which @policy adds; remove it.")
-    for name, value in vars(cls).items():
-        if isinstance(value, staticmethod) and not name.startswith("_") and not hasattr(interface, name):
-            raise InvalidParameter(
-                f"{cls.__name__}.{name} is not a function that policies have; give it a name of "
-                "belated.policies.interface, or one with a leading underscore."
-            )
+    policies never share a body.
+
+    Parameters
+    ----------
+    cls
+        The class to register; it has a ``label``.
+    """
+    try:
+        check_definition(cls)
+        cls._derive_flags()
+    except PolicyError as error:
+        raise error.with_traceback(None) from None  # the user's line alone
     registered: Any = POLICIES.register(cls)
-    registered._derive_flags()
     attributes = {
         "__slots__": (),
         "__module__": cls.__module__,
@@ -244,20 +283,6 @@ def policy(cls: type[P]) -> type[P]:
     registered._KernelArgs = type(f"{cls.__module__}.{cls.__qualname__}", (plain,), attributes)
     typed: type[P] = registered
     return typed
-
-
-def encode_policy(policy: Policy, arms: int) -> Any:
-    """The policy as compiled code sees it: its ``KernelParams`` and a table of its ``bonus``, empty but for row 0."""
-    return policy._KernelArgs(*(float(value) for value in policy.kernel_params(arms)), table=NO_TABLE)
-
-
-def check_registered(policy: Policy) -> None:
-    """Raise unless the class itself, not only one that it derives from, is decorated with ``@policy``."""
-    if getattr(getattr(policy, "_KernelArgs", None), "owner", None) is not type(policy):
-        name = type(policy).__name__
-        raise InvalidParameter(
-            f"{name} is not registered; write @policy (from belated.policies import policy) above class {name}."
-        )
 
 
 @inline
@@ -278,20 +303,31 @@ def observed_mean(arm: Arm) -> Any:
 class ConfidencePolicy(Policy):
     """A policy with the paper's confidence radius sqrt(2 c / x) after x samples of an arm.
 
-    - ``confidence=c`` gives c itself; the paper's experiments have c = 1.
-    - ``confidence=None`` with a horizon T gives c = ln T, the paper's theory: by Hoeffding's inequality a mean of x
-      samples is off by more than sqrt(2 ln T / x) with probability at most 2 T^-4, and a union over K <= T arms and T
-      sample sizes leaves 2 T^-2 (Lemma 1).
-    - ``confidence=None`` without a horizon gives a radius valid at all times: c grows with the samples as c(x) =
+    - A number is c itself. The default is 1, as in the paper's experiments: small regret in practice, no proof.
+    - ``confidence="theory"`` with a horizon T gives c = ln T, which the theorems assume: by Hoeffding's inequality a
+      mean of x samples is off by more than sqrt(2 ln T / x) with probability at most 2 T^-4, and a union over K <= T
+      arms and T sample sizes leaves 2 T^-2 (Lemma 1).
+    - ``confidence="theory"`` without a horizon gives a radius valid at all times: c grows with the samples as c(x) =
       ln(pi^2 K x^2 / (3 delta)) / 4. By Hoeffding a mean of x samples is off by more than sqrt(2 c(x) / x) with
       probability at most 2 exp(-4 c(x)) = 6 delta / (pi^2 K x^2); the union over the K arms and all x = 1, 2, ... is
       delta, since the reciprocals of the squares sum to pi^2 / 6. So with probability 1 - delta every interval holds at
       all times.
 
     :func:`~belated.policies.radius` is the radius. Unless a policy overrides them, the bounds are S/n ± sqrt(2c/n) with
-    n the number of feedbacks, at least 1, and S their sum."""
+    n the number of feedbacks, at least 1, and S their sum.
 
-    confidence: Confidence = None
+    Parameters
+    ----------
+    confidence
+        c, the confidence level: the radius after x samples of an arm is sqrt(2 c / x). The larger it is, the longer
+        arms are explored. 1, as in the paper's experiments, gives small regret in practice; "theory" is what the
+        theorems assume, ln T with a horizon T, or a level that is valid at all times without one. None means "theory".
+    delta
+        Only for ``confidence="theory"`` without a horizon: the probability that some confidence interval fails at some
+        time is at most ``delta``.
+    """
+
+    confidence: Confidence = 1.0
     delta: PositiveProbability = 0.05
 
     class KernelParams(NamedTuple):
@@ -301,7 +337,7 @@ class ConfidencePolicy(Policy):
         growth: float
 
     def kernel_params(self, arms: int) -> tuple[float, ...]:
-        if self.confidence is not None:
+        if self.confidence is not None and self.confidence != "theory":
             return self.confidence, 0.0
         if self.horizon is not None:
             return math.log(self.horizon), 0.0
@@ -309,7 +345,7 @@ class ConfidencePolicy(Policy):
 
     def uses_theory(self, horizon: int) -> bool:
         """Whether c = ln T for this horizon T, as the theorems assume."""
-        return self.confidence is None and self.horizon in (None, horizon)
+        return self.confidence == "theory" and self.horizon in (None, horizon)
 
     @staticmethod
     def bonus(policy: Any, x: Any) -> Any:

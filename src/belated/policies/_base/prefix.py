@@ -6,9 +6,9 @@ and x_M the number of those that did not, their mean lies between S_M / M and (S
     U = min over M of p + r_M(p), p = (S_M + x_M) / M,        L = max over M of p - r_M(1 - p), p = S_M / M
 
 contain the arm's mean wherever the radius r_M(p) = min(sqrt(2c/M), b + sqrt(b (b + 2p))), b = 4c/M, holds for all M at
-once; the regret bounds of the policies need c = ln T (``confidence=None`` with a horizon). M runs over the right ends
-of cells of pulls, which grow by a fifth, and over all pulls; for each cell the policy's memory holds its pulls, its
-feedbacks and their sum.
+once; the regret bounds of the policies need c = ln T (``confidence="theory"`` with a horizon). M runs over the right
+ends of cells of pulls, which grow by a fifth, and over all pulls; for each cell the policy's memory holds its pulls,
+its feedbacks and their sum.
 
 Most pulls and feedbacks change only the current cell, the last one with pulls. So the result over the earlier prefixes
 is cached, and recomputed when an earlier cell changes or another cell becomes the current one."""
@@ -25,7 +25,7 @@ from belated.kernel.jit import inline
 from belated.policies._base.interface import radius
 from belated.policies._base.policy import ConfidencePolicy
 from belated.policies._base.state import Arm, State
-from belated.theory.upper import CELL_ENDS, CELLS
+from belated.theory.prefix import CELL_ENDS, CELLS
 
 CURRENT = 3 * CELLS
 """Column of an arm's memory, after (pulls, feedbacks, sum) of each cell: the number of the current cell, from 1 on; 0
@@ -165,6 +165,7 @@ class PrefixPolicy(ConfidencePolicy):
 
     memory = SIZE
     covers_missing = True
+    rounds_bounds = True
 
     @staticmethod
     def on_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:

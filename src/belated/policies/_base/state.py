@@ -59,17 +59,18 @@ class Arm(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Which parts of the state a policy needs, and how large."""
+    """Which parts of the state a policy needs, besides its memory."""
 
     scored: bool = False
     tree_from: int = 1 << 30  # a winner tree for at least this many arms
     eliminates: bool = False
     bounded: bool = False  # both bounds of each arm may be cached
-    memory: int = 0  # numbers of its own for each arm
 
 
-def allocate(arms: int, shape: Shape, *more: ArraySpec) -> tuple[State, list[npt.NDArray[Any]]]:
-    """Allocate a state, and ``more`` arrays beside it. :func:`reset` sets the initial values."""
+def allocate(arms: int, shape: Shape, memory: int, *more: ArraySpec) -> tuple[State, list[npt.NDArray[Any]]]:
+    """Allocate a state with ``memory`` numbers of the policy's own for each arm (see
+    :func:`~belated.policies._base.encode.memory_size`), and ``more`` arrays beside it. :func:`reset` sets the initial
+    values."""
     leaves = 1 << (arms - 1).bit_length() if shape.scored and arms >= shape.tree_from else 0
     listed = arms if shape.eliminates else 0
     rows = -(-(arms + 2) // _VECTOR) * _VECTOR
@@ -83,7 +84,7 @@ def allocate(arms: int, shape: Shape, *more: ArraySpec) -> tuple[State, list[npt
         "sweep": (np.uint32, (listed,)),
         "eliminated_at": (np.int64, (arms,)),
         "register": (np.int64, (REGISTERS,)),
-        "memory": (np.float64, (arms + 1, shape.memory)),
+        "memory": (np.float64, (arms + 1, memory)),
         "key": (np.uint64, (2,)),
     }
     arrays = _one_block(*specs.values(), *more)

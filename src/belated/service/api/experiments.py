@@ -47,7 +47,9 @@ async def create(request: Request) -> Response:
     silence = Silence(asked.silence.after, unsigned(asked.silence.reward)) if asked.silence else None
     spec = checked_spec(asked.arms, asked.policy, asked.seed, silence)
     await run_in_threadpool(spec.warm_up)  # compile here, so that the writer does not block on it
-    return await _experiment_response(request, operations.create(asked.name, spec))
+    open_confidence = asked.policy is not None and "confidence" not in asked.policy
+    operation = operations.create(asked.name, spec, open_seed=asked.seed is None, open_confidence=open_confidence)
+    return await _experiment_response(request, operation)
 
 
 @routes.declare("GET /v1/experiments", "reader", query=(), answer=messages.ExperimentsAnswer)
@@ -125,7 +127,7 @@ async def history(request: Request) -> Response:
     """Import a bandit that ran elsewhere, with its whole history; repeating the request has no effect."""
     asked = await parse_body(request, messages.HistoryRequest)
     name = check_name(request.path_params["name"])
-    spec = checked_spec(asked.arms, asked.policy, asked.seed, None)
+    spec = checked_spec(asked.arms, asked.policy, asked.seed, None, saved=True)
     return await _experiment_response(request, import_history(name, spec, _history_part(asked)))
 
 

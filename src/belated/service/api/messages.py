@@ -67,7 +67,7 @@ class ExperimentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     name: Annotated[ExperimentName, doc("Letters, digits, `.`, `_` and `-`, starting with a letter or digit.")]
     arms: Annotated[ArmNames, doc("Unique names of the arms. Responses list arms in this order.")]
     policy: Annotated[dict[str, Any] | None, doc(f"{_POLICY} Default: {DEFAULT_POLICY} The response shows it.")] = None
-    seed: Annotated[Number, doc(_SEED)] = 0
+    seed: Annotated[Number | None, doc(f"{_SEED} Default: a random one, which the response shows.")] = None
     silence: Annotated[
         SilenceRequest | None, doc("What silence means. Default: nothing; decisions stay pending indefinitely.")
     ] = None
@@ -77,7 +77,7 @@ class HistoryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The history of a bandit that ran elsewhere, or a part of it, as ``Bandit.to_dict`` writes it."""
 
     arms: Annotated[ArmNames, doc("As for an experiment.")]
-    policy: Annotated[dict[str, Any], doc(_POLICY)]
+    policy: Annotated[dict[str, Any], doc(f'{_POLICY} Without `confidence`, as 0.1.0 wrote it, that is "theory".')]
     decisions: Annotated[
         list[Number],
         Meta(max_length=MAX_IMPORTED, description="The index (0, 1, ...) of the arm of each decision, in order."),

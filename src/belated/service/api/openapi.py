@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from belated._version import __version__
+from belated.parameter_docs import parameter_texts
 from belated.policies import POLICIES
 from belated.service.api import ROUTES, messages, monitoring
 from belated.service.api.codec import PROBLEM_MEDIA
@@ -32,9 +33,8 @@ POLICY_PARAMETERS: dict[str, dict[str, str]] = {
         "patience": "The longest plausible delay, in decisions of the experiment, not in seconds: how many it makes, "
         "at its busiest, while feedback may still arrive. Default: 4 times the longest delay of the arm so far.",
     },
-    "PrefixUCB": {"spread": "Whether pulls are spread over the arms while feedback is pending."},
 }
-"""Parameters of policies whose meaning differs over HTTP, or that are not numbers."""
+"""Parameters of policies whose meaning differs over HTTP."""
 
 
 @cache
@@ -161,8 +161,8 @@ def _policy(name: str, cls: Any) -> dict[str, Any]:
 
 def _policy_parameter(policy: str, parameter: Parameter) -> dict[str, Any]:
     schema = _number(parameter.domain) if parameter.domain is not None else {"type": "boolean"}
-    description = POLICY_PARAMETERS.get(policy, {}).get(parameter.name)
-    return schema if description is None else {**schema, "description": description}
+    written = parameter_texts(POLICIES[policy])[parameter.name].replace("``", "`")
+    return {**schema, "description": POLICY_PARAMETERS.get(policy, {}).get(parameter.name, written)}
 
 
 def _number(domain: Domain) -> dict[str, Any]:
@@ -173,4 +173,5 @@ def _number(domain: Domain) -> dict[str, Any]:
         schema["exclusiveMaximum" if domain.open_high else "maximum"] = domain.high
     else:
         schema["exclusiveMaximum"] = HUGE
-    return {"anyOf": [schema, {"type": "null"}]} if domain.optional else schema
+    words = [{"enum": [domain.word]}] if domain.word else []
+    return {"anyOf": [schema, *words, {"type": "null"}]} if domain.optional or words else schema

@@ -86,6 +86,8 @@ class Experiment:
         self._identity = f"Stored({identity})".encode()
         """Goes into the digests of snapshots, so that its form cannot change."""
         self.spec = read_spec(stored.spec)
+        self.open_confidence = self.spec.text() != stored.spec
+        """Whether it was created by 0.1.0 without a confidence, so that it has been completed."""
         self.names = list(self.spec.arms)
         self.learner = Learner(len(self.names), make_policy(self.spec.policy), self.spec.seed)
         self.seq = 0

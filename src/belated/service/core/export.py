@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from itertools import islice, zip_longest
@@ -13,12 +14,13 @@ import pyarrow.parquet as pq
 
 from belated.errors import ApiError, BelatedError, ConfigurationError, DuplicateError
 from belated.service.core.experiment import Experiment
-from belated.service.core.spec import check_name, checked_spec, read_spec
+from belated.service.core.spec import check_name, is_well_formed
 from belated.service.core.verify import LifecycleChecker
 from belated.service.problem_types import unknown_experiment
 from belated.service.storage.events import COLUMNS, KINDS, Event, event_row
 from belated.service.storage.journal import Journal
 from belated.service.timestamps import EARLIEST, LATEST, isoformat
+from belated.specs.tables import STANDARD_INPUT, source_name
 
 SCHEMA = pa.schema(
     [
@@ -88,68 +90,68 @@ def _row_groups(events: Iterator[Event]) -> Iterator[list[Event]]:
 
 
 def import_parquet(journal: Journal, path: Path) -> tuple[str, int]:
-    """Import an export: (name, number of new events). Existing events must be the same."""
-    name, spec, created_at, file = _open(path)
+    """Import an export, or standard input for ``-``: (name, number of new events). Existing events must be the same."""
+    source = source_name(path)
+    name, spec, created_at, file = _open(path, source)
     with journal.database.transaction():
         journal.database.lock_experiments([name])
         stored = journal.experiment(name)
         if stored is None:
             stored = journal.create(name, spec, created_at)
         elif stored.spec != spec:
-            raise ConfigurationError(f"{path}: there is already a different experiment {name!r}.")
+            raise ConfigurationError(f"{source}: there is already a different experiment {name!r}.")
         last = journal.last(stored.id)
         experiment, checker, new = Experiment(stored), LifecycleChecker(), 0
-        for group in _row_groups(_events(file, path)):
+        for group in _row_groups(_events(file, source)):
             existing = journal.events(stored.id, group[0].seq - 1, len(group)) if group[0].seq <= last else iter(())
             for event, same in zip_longest(group, islice(existing, len(group))):
                 if same is not None and same != event:
                     raise ConfigurationError(
-                        f"{path}: event {event.seq} of {name!r} is different here; nothing was imported."
+                        f"{source}: event {event.seq} of {name!r} is different here; nothing was imported."
                     )
                 try:
                     checker.check(event, experiment)
                     experiment.apply(event)
                 except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
                     raise ConfigurationError(
-                        f"{path}: event {event.seq} is invalid: {error} Nothing was imported."
+                        f"{source}: event {event.seq} is invalid: {error} Nothing was imported."
                     ) from error
             fresh = [(stored.id, event) for event in group if event.seq > last]
             try:
                 journal.append(fresh)
             except DuplicateError as error:
                 raise ConfigurationError(
-                    f"{path}: an id of {name!r} is in use here by another experiment; nothing was imported."
+                    f"{source}: an id of {name!r} is in use here by another experiment; nothing was imported."
                 ) from error
             new += len(fresh)
     return name, new
 
 
-def _open(path: Path) -> tuple[str, str, int, Any]:
+def _open(path: Path, source: str) -> tuple[str, str, int, Any]:
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(pa.BufferReader(sys.stdin.buffer.read()) if path == STANDARD_INPUT else path)
         metadata = file.schema_arrow.metadata or {}
         if metadata.get(b"belated.format") != FORMAT:
-            raise ConfigurationError(f"{path} is not an export of belated, or of another version.")
+            raise ConfigurationError(f"{source} is not an export of belated, or of another version.")
         if file.schema_arrow.remove_metadata() != SCHEMA:
-            raise ConfigurationError(f"{path} does not have the columns of an export of belated.")
+            raise ConfigurationError(f"{source} does not have the columns of an export of belated.")
         name = check_name(metadata[b"belated.name"].decode())
         spec = metadata[b"belated.spec"].decode()
-        asked = read_spec(spec)
-        if checked_spec(asked.arms, asked.policy, asked.seed, asked.silence).text() != spec:
-            raise ConfigurationError(f"{path}: the spec of {name!r} is not in the form that belated writes.")
+        if not is_well_formed(spec):
+            raise ConfigurationError(f"{source}: the spec of {name!r} is not in the form that belated writes.")
         created_at = int(metadata[b"belated.created_at"])
         if not EARLIEST <= created_at <= LATEST:
-            raise ConfigurationError(f"{path}: {name!r} was created at {created_at}, which is not a valid time.")
+            raise ConfigurationError(f"{source}: {name!r} was created at {created_at}, which is not a valid time.")
         return name, spec, created_at, file
     except FileNotFoundError:
         raise ConfigurationError(f"there is no file {str(path)!r}.") from None
     except ConfigurationError:
         raise
     except (pa.ArrowException, OSError, KeyError, ValueError, ApiError) as error:
-        raise ConfigurationError(f"{path} is not an export of belated, or is damaged: {error}") from error
+        raise ConfigurationError(f"{source} is not an export of belated, or is damaged: {error}") from error
 
 
-def _events(file: Any, path: Path) -> Iterator[Event]:
+def _events(file: Any, source: str) -> Iterator[Event]:
     integers = pa.schema(
         [(field.name, pa.int64() if field.name in ("at", "deadline") else field.type) for field in SCHEMA]
     )
@@ -160,9 +162,9 @@ def _events(file: Any, path: Path) -> Iterator[Event]:
         except StopIteration:
             return
         except (pa.ArrowException, OSError) as error:
-            raise ConfigurationError(f"{path} is not an export of belated, or is damaged: {error}") from error
+            raise ConfigurationError(f"{source} is not an export of belated, or is damaged: {error}") from error
         for row in zip(*(table.column(name).to_pylist() for name in COLUMNS), strict=True):
             event = Event(*row)
             if event.kind not in KINDS or event.seq is None or event.at is None:
-                raise ConfigurationError(f"{path}: event {event.seq!r} has the unknown kind {event.kind!r}.")
+                raise ConfigurationError(f"{source}: event {event.seq!r} has the unknown kind {event.kind!r}.")
             yield event

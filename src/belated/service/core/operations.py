@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import uuid_utils
 
 from belated.errors import ApiError
@@ -21,15 +22,22 @@ Created = tuple[Any, bool]
 """The result of an operation, and whether it is new."""
 
 
-def create(name: str, spec: Spec) -> Operation:
-    """Create an experiment; the same one may already exist."""
+def create(name: str, spec: Spec, *, open_seed: bool = False, open_confidence: bool = False) -> Operation:
+    """Create an experiment; the same one may already exist. The request left the seed open, or the policy's confidence:
+    then it is the same as one with any seed, and as one of 0.1.0 whose confidence was left open."""
     text = spec.text()
 
     def act(tx: Transaction) -> Created:
         existing = tx.find(name)
         if existing is None:
             return tx.create(name, text), True
-        if existing.spec != read_spec(text):
+        asked = read_spec(text)
+        if open_seed:
+            asked = msgspec.structs.replace(asked, seed=existing.spec.seed)
+        if open_confidence and existing.open_confidence and "confidence" in asked.policy:
+            confidence = existing.spec.policy["confidence"]
+            asked = msgspec.structs.replace(asked, policy={**asked.policy, "confidence": confidence})
+        if existing.spec != asked:
             raise ProblemType.EXPERIMENT_EXISTS.error(
                 f"there is already a different experiment {name!r}: {existing.spec.text()}. Choose another name."
             )

@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 
 from belated.errors import ApiError, BelatedError
-from belated.kernel.rng import check_seed
-from belated.live.learner import Learner, supports_retraction
-from belated.live.types import check_arm_names
+from belated.kernel.rng import check_seed, fresh_seed
+from belated.live.arm_names import check_arm_names
+from belated.live.learner import Learner
 from belated.policies import POLICIES, Policy, default_policy
+from belated.policies._base.encode import supports_retraction
 from belated.service.problem_types import ProblemType
+from belated.specs.laws import complete_saved
 from belated.validation import fields_of
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -53,21 +55,33 @@ class Spec(msgspec.Struct, frozen=True):
 
 
 def read_spec(text: str) -> Spec:
-    """The inverse of :meth:`Spec.text`."""
-    return msgspec.json.decode(text, type=Spec)
+    """The inverse of :meth:`Spec.text`; the policy of a spec of 0.1.0 is completed."""
+    spec = msgspec.json.decode(text, type=Spec)
+    cls = _policy_class(spec.policy.get("name"))
+    return spec if cls is None else msgspec.structs.replace(spec, policy=complete_saved(cls, spec.policy))
 
 
-def checked_spec(arms: Any, policy: dict[str, Any] | None, seed: int, silence: Silence | None) -> Spec:
+def is_well_formed(text: str) -> bool:
+    """Whether a spec is valid, and in the form that belated writes, or that 0.1.0 wrote."""
+    asked = read_spec(text)
+    spec = checked_spec(asked.arms, asked.policy, asked.seed, asked.silence)
+    without_theory = {name: value for name, value in spec.policy.items() if (name, value) != ("confidence", "theory")}
+    return text in (spec.text(), msgspec.structs.replace(spec, policy=without_theory).text())
+
+
+def checked_spec(
+    arms: Any, policy: dict[str, Any] | None, seed: int | None, silence: Silence | None, *, saved: bool = False
+) -> Spec:
     """The spec of an experiment, or the error that says what is invalid. Without a policy it has the default one, which
-    depends on whether there is ``silence``."""
+    depends on whether there is ``silence``; without a seed, a fresh one. For ``saved`` see :func:`make_policy`."""
     try:
         names = check_arm_names(arms)
         if len(names) > MOST_ARMS or any(len(name) > LONGEST_ARM for name in names):
             raise ProblemType.INVALID_ARMS.error(
                 f"arms: give at most {MOST_ARMS:,} names of at most {LONGEST_ARM} characters."
             )
-        chosen = default_policy(silence is not None) if policy is None else make_policy(policy)
-        check_seed(seed)
+        chosen = default_policy(silence is not None) if policy is None else make_policy(policy, saved=saved)
+        seed = fresh_seed() if seed is None else check_seed(seed)
     except ApiError:
         raise
     except BelatedError as error:
@@ -92,13 +106,19 @@ def _check_silence(silence: Silence, policy: Policy) -> None:
         )
 
 
-def make_policy(data: dict[str, Any]) -> Policy:
-    """The policy described by a table such as ``{"name": "OPSE", "confidence": 2.0}``."""
+def _policy_class(name: Any) -> type[Policy] | None:
+    """The class with this name or label, in any case."""
+    named = (cls for key, cls in POLICIES.items() for each in (cls.label, key) if each.lower() == str(name).lower())
+    return next(named, None)
+
+
+def make_policy(data: dict[str, Any], *, saved: bool = False) -> Policy:
+    """The policy described by a table such as ``{"name": "OPSE", "confidence": 2.0}``. With ``saved`` the table was
+    written by a program, perhaps by 0.1.0: see :func:`belated.specs.laws.complete_saved`."""
     name = data.get("name")
-    classes = {each.lower(): cls for key, cls in POLICIES.items() for each in (cls.label, key)}
-    cls = classes.get(name.lower()) if isinstance(name, str) else None
+    cls = _policy_class(name)
     if cls is None:
-        labels = ", ".join(sorted({cls.label for cls in classes.values()}))
+        labels = ", ".join(sorted({cls.label for cls in POLICIES.values()}))
         raise ProblemType.UNKNOWN_POLICY.error(f"policy.name is {name!r}; give one of {labels}.")
     allowed = {parameter.name for parameter in fields_of(cls)}
     for key in data:
@@ -107,7 +127,8 @@ def make_policy(data: dict[str, Any]) -> Policy:
                 f"policy.{key}: {cls.label} has no such parameter; it has {', '.join(allowed)}."
             )
     try:
-        return cls(**{key: value for key, value in data.items() if key != "name"})
+        values = complete_saved(cls, data) if saved else data
+        return cls(**{key: value for key, value in values.items() if key != "name"})
     except BelatedError as error:
         raise ProblemType.INVALID_POLICY.error(str(error)) from error
 

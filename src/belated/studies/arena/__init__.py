@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from inspect import isabstract
-from typing import Any
 
 import numpy as np
 
 from belated.errors import ArenaInterrupted, ConfigurationError, InvalidParameter
 from belated.formatting import unique_labels
 from belated.policies import POLICIES, Policy
-from belated.policies._base.defaults import CONFIDENCE
+from belated.policies._base.policy import parameter_text
 from belated.specs.tables import suggest
 from belated.studies.arena.scenarios import Scenario, scenarios
 from belated.studies.arena.scores import Scores
@@ -35,10 +34,10 @@ PRECISION = 0.05
 
 def contestants(names: Sequence[str] = (), own: Sequence[str] = ()) -> list[Policy]:
     """The policies of these names or labels, all if there are none, and the user's own classes, each given as
-    ``package.module:MyPolicy``; every one with c = 1 if it has a c.
+    ``package.module:MyPolicy``; with their default parameters, or those of their ``arena_variants``.
 
     >>> [policy.describe() for policy in contestants(["UCB", "Prefix-UCB"])]
-    ['UCB(confidence=1)', 'Prefix-UCB(confidence=1)', 'Prefix-UCB(confidence=1, spread)']
+    ['UCB', 'Prefix-UCB', 'Prefix-UCB(spread)']
     """
     registered = [policy for name in POLICIES for policy in variants(name, POLICIES[name])]
     chosen = [policy for name in names for policy in _named(name, registered)] if names else registered
@@ -68,7 +67,7 @@ def _label(policy: Policy, policies: Sequence[Policy]) -> str:
         value = getattr(policy, field.name)
         differs = field.name in always or any(getattr(other, field.name) != value for other in same_class)
         if differs and value is not None and value is not False:
-            parts.append(field.name if value is True else f"{field.name}={value:g}")
+            parts.append(parameter_text(field.name, value))
     return " ".join(parts)
 
 
@@ -82,8 +81,7 @@ def variants(name: str, cls: type[Policy]) -> Iterator[Policy]:
                 f"policy is {name!r}, which needs {', '.join(missing)}; give a class whose parameters all have "
                 "defaults, or declare its arena_variants."
             )
-        defaults: dict[str, Any] = {"confidence": CONFIDENCE} if "confidence" in parameters else {}
-        yield cls(**(defaults | values))
+        yield cls(**values)
 
 
 def _named(name: str, registered: Sequence[Policy]) -> list[Policy]:
@@ -123,7 +121,8 @@ def play(
     device: str = "cpu",
     watch: Callable[[RunnerStep], None] | None = None,
 ) -> Scores:
-    """Play every policy on every scenario; within a scenario all meet the same rewards and delays, run by run.
+    """Play every policy on every scenario; within a scenario all meet the same rewards and delays, run by run. The arms
+    are shuffled in each run, so that no policy gains from their order.
 
     ``runs`` is the number of runs of each scenario. Without it a scenario is played until the standard error of each
     policy's ratio to the best is at most a twentieth of the ratio, or there are 15,360 runs. ``watch`` is called on the
@@ -139,7 +138,7 @@ def play(
         raise InvalidParameter(f"policies has {len(policies)}; give at least two, as they are compared.")
     for number, policy in enumerate(policies):
         if not isinstance(policy, Policy):
-            raise InvalidParameter(f"policies[{number}] is {policy!r}; give a policy, such as UCB(confidence=1.0).")
+            raise InvalidParameter(f"policies[{number}] is {policy!r}; give a policy, such as UCB().")
     if runs is not None:
         check_integer("runs", runs, 2)
     labels = labels_of(policies)
@@ -149,7 +148,7 @@ def play(
     def play_one(scenario: Scenario) -> Scores:
         cell = Cell({}, scenario.problem, tuple(policies), scenario.horizon)
         least, most = runs or FIRST_RUNS, runs or MAX_RUNS
-        study = Study(scenario.name, scenario.reason, (), labels, (cell,), least, most, 1)
+        study = Study(scenario.name, scenario.reason, (), labels, (cell,), least, most, 1, shuffle=True)
         return runner.run(study, _until_precise(scenario, labels, least, most))
 
     ordered = scenarios if device == "cpu" else sorted(scenarios, key=lambda scenario: -scenario.horizon)

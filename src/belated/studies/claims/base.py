@@ -1,5 +1,6 @@
 """Claims: a sentence, where it is in the paper, and a test on results that says whether it holds. A test compares
-numbers with ranges; what follows is a verdict: holds, fails, or undecided."""
+numbers with ranges; what follows is a verdict: holds, fails, or undecided. Claims with the same sentence are tests of
+one sentence, and sentences are what is counted."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from itertools import product
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from belated.errors import ConfigurationError
 from belated.specs.tables import Key, Text, from_table_by_kind
@@ -24,12 +25,15 @@ class Status(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
     UNDECIDED = "undecided"
+    ARITHMETIC = "arithmetic"
+    """True, but by a calculation: no result of a simulation could contradict it."""
 
     @staticmethod
     def all_of(statuses: Iterable[Status]) -> Status:
-        """Fails if one does, holds if all do."""
+        """Fails if one does, holds if all do; arithmetic if all are."""
         unique = set(statuses)
-        return next((status for status in (Status.FAILS, Status.UNDECIDED) if status in unique), Status.HOLDS)
+        order = (Status.FAILS, Status.UNDECIDED, Status.HOLDS)
+        return next((status for status in order if status in unique), max(unique, default=Status.HOLDS))
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,9 @@ class ClaimTest:
     """What to look at in the results of a study. A kind of test is a frozen dataclass; its fields are the keys of a
     claim in a file."""
 
+    arithmetic: ClassVar[bool] = False
+    """Whether it compares numbers that are known without a simulation."""
+
     def __init_subclass__(cls, kind: str = "") -> None:
         if kind:
             TESTS[kind] = cls
@@ -205,6 +212,8 @@ class Claim:
     confidence: Annotated[float, Domain(0.5, 1.0, open_low=True, open_high=True)] = 0.999
     own: bool = False
     """Whether the sentence is ours and not the paper's."""
+    variant: Text = ""
+    """What distinguishes this test from the others of the sentence, such as a constant of the baseline."""
     why: Text = ""
     """An explanation of the verdict, where one is needed."""
 
@@ -257,8 +266,9 @@ class ClaimVerdict:
 
     @property
     def status(self) -> Status:
-        """Holds if all cases hold, fails if one fails."""
-        return Status.all_of(case.verdict.status for case in self.cases)
+        """Holds if all cases hold (arithmetic, if its test is), fails if one fails."""
+        status = Status.all_of(case.verdict.status for case in self.cases)
+        return Status.ARITHMETIC if status is Status.HOLDS and self.claim.test.arithmetic else status
 
     @property
     def undecided(self) -> tuple[Case, ...]:
@@ -272,3 +282,37 @@ class ClaimVerdict:
 
     def count(self, status: Status) -> int:
         return sum(case.verdict.status is status for case in self.cases)
+
+
+@dataclass(frozen=True)
+class SentenceVerdict:
+    """A sentence and what all its tests say."""
+
+    sentence: str
+    place: str
+    own: bool
+    tests: tuple[ClaimVerdict, ...]
+
+    @property
+    def status(self) -> Status:
+        """Holds if all tests do, in all variants; fails if one fails."""
+        return Status.all_of(test.status for test in self.tests)
+
+    @property
+    def by_variant(self) -> dict[str, Status]:
+        """The status of each variant, where the tests are of several."""
+        variants = dict.fromkeys(test.claim.variant for test in self.tests if test.claim.variant)
+        return {
+            variant: Status.all_of(test.status for test in self.tests if test.claim.variant == variant)
+            for variant in variants
+        }
+
+
+def by_sentence(verdicts: Iterable[ClaimVerdict]) -> tuple[SentenceVerdict, ...]:
+    """The verdicts of an experiment, sentence by sentence."""
+    tests: dict[tuple[str, bool], list[ClaimVerdict]] = {}
+    for verdict in verdicts:
+        tests.setdefault((verdict.claim.sentence, verdict.claim.own), []).append(verdict)
+    return tuple(
+        SentenceVerdict(sentence, found[0].claim.place, own, tuple(found)) for (sentence, own), found in tests.items()
+    )

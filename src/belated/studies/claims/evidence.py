@@ -135,9 +135,9 @@ class Exact:
 class DeltaMethod:
     """A smooth function of means over runs. ``influence`` is the influence of each run on the estimate, to first order.
 
-    The interval is Student's, and where the runs are skewed, as rare failures make them, at least that of Hall (1992),
-    whose cubic transformation takes the skewness out: Student's alone would end too soon on the side of the long
-    tail."""
+    The interval is Student's, and allows for what was not met, as rare failures are not: of n runs, the share of those
+    beyond all that were sampled is at most 1 - risk^(1/n), and they are taken to lie as far away as the farthest one
+    that was. Each of both gets half of the risk. Student's alone ends too soon on the side of a long tail."""
 
     value: float
     influence: Samples
@@ -149,16 +149,20 @@ class DeltaMethod:
         error = float(self.influence.std(ddof=1)) / math.sqrt(count)
         if error == 0.0:
             return self.value, self.value
-        width = float(stdtrit(count - 1, 1.0 - risk / 2.0))
-        skewness = float(np.mean(((self.influence - self.influence.mean()) / (error * math.sqrt(count))) ** 3))
-        below, above = max(width, _unskewed(width, skewness, count)), max(width, -_unskewed(-width, skewness, count))
-        return self.value - error * below, self.value + error * above
+        width = float(stdtrit(count - 1, 1.0 - risk / 4.0)) * error
+        beyond, middle = unmet_share(risk / 2.0, count), float(self.influence.mean())
+        below, above = middle - float(self.influence.min()), float(self.influence.max()) - middle
+        return self.value - width - beyond * below, self.value + width + beyond * above
 
 
-def _unskewed(t: float, skewness: float, count: int) -> float:
-    """The quantile of a skewed t that Hall's transformation takes to ``t``."""
-    a = skewness / math.sqrt(count)
-    return t if abs(a) < 1e-9 else 3.0 / a * (math.cbrt(1.0 + a * (t - a / 6.0)) - 1.0)
+def unmet_share(risk: float, count: int) -> float:
+    """The largest share of runs of which ``count`` sampled ones have none, on either of two sides, with probability
+    ``risk``.
+
+    >>> round(unmet_share(0.001, 1600), 5)
+    0.00474
+    """
+    return float(-math.expm1(math.log(risk / 2.0) / count))
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ class BoundedMean:
         return float(self.samples.mean())
 
     def interval(self, risk: float) -> tuple[float, float]:
-        others = (1.0 - (risk / 2.0) ** (1.0 / self.samples.size)) * (self.most - self.least)
+        others = unmet_share(risk, self.samples.size) * (self.most - self.least)
         low, high = mean(self.samples).interval(risk / 2.0)
         low, high = min(low, self.value - others), max(high, self.value + others)
         return max(low, self.least), min(high, self.most)
@@ -213,7 +217,7 @@ def mean(x: Samples) -> DeltaMethod:
 
     >>> low, high = mean(np.array([1.0, 2.0, 3.0, 4.0])).interval(0.05)
     >>> round(low, 3), round(high, 3)
-    (0.446, 4.554)
+    (-1.194, 6.194)
     """
     return DeltaMethod(float(x.mean()), x)
 

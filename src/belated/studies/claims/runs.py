@@ -166,19 +166,24 @@ class Eliminates(CellTest, kind="eliminates"):
 
 
 class Even(PolicyTest, kind="even"):
-    """The share of runs in which ``policy`` has pulled all arms that it did not eliminate equally often, up to one
-    pull, is between ``low`` and ``high``."""
+    """On average over the runs, the arm that ``policy`` has pulled least has between ``low`` and ``high`` of the pulls
+    of the one pulled most; eliminated arms count as well."""
 
     def measure(self, evidence: Evidence, cell: int) -> tuple[str, Estimate, str]:
         arms = range(evidence.results[cell].pulls.shape[2])
         pulls = np.array([evidence.counts("pulls", self.policy, cell, arm) for arm in arms])
         eliminated = np.array([evidence.counts("eliminated_at", self.policy, cell, arm) >= 0 for arm in arms])
-        most = np.where(eliminated, -1, pulls).max(axis=0)
-        least = np.where(eliminated, np.iinfo(pulls.dtype).max, pulls).min(axis=0)
-        share = Proportion.of(most - least <= 1)
-        average = f"{eliminated.sum(axis=0).mean():.3g} arms eliminated on average"
-        note = f"{share.hits:,} of {share.count:,} runs; {average}"
-        return f"share of runs in which {self.policy} pulls its arms equally often", share, note
+        note = f"{eliminated.sum(axis=0).mean():.3g} arms eliminated on average"
+        return f"{self.policy}: pulls of the arm pulled least / most", BoundedMean(evenness(pulls)), note
+
+
+def evenness(pulls: npt.NDArray[np.int32]) -> Samples:
+    """(R,) for each run, the fewest pulls of an arm over the most; ``pulls`` is (K, R).
+
+    >>> evenness(np.array([[3, 10], [4, 10]]))
+    array([0.75, 1.  ])
+    """
+    return np.asarray(pulls.min(axis=0) / np.maximum(pulls.max(axis=0), 1))
 
 
 @dataclass(frozen=True)

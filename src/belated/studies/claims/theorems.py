@@ -104,7 +104,9 @@ class Bounded(ClaimTest, kind="bounded"):
 
     def check(self, study: Study) -> None:
         if not any(proven(cell, study.labels) for cell in study.cells):
-            raise ConfigurationError("no policy here has a finite bound; bounds are for policies without confidence.")
+            raise ConfigurationError(
+                'no policy here has a finite bound; bounds are for policies with confidence = "theory".'
+            )
 
 
 def _over(value: float, other: float) -> float:
@@ -117,8 +119,9 @@ def _over(value: float, other: float) -> float:
 @dataclass(frozen=True)
 class Tabled(ClaimTest, kind="tabled"):
     """In the row of Table 1 that the cell's value of the axis ``over`` names, what the paper proves is below every
-    bound of earlier work."""
+    bound of earlier work. This is arithmetic: nothing simulated enters."""
 
+    arithmetic = True
     over: AxisName
 
     def comparisons(self, evidence: Evidence) -> Iterator[Comparison]:

@@ -15,12 +15,14 @@ file:
     runs = 100                          of each combination
     most = 6400                         while a claim is undecided, four times as many runs, up to this number
     checkpoints = 1                     points of the curves
+    shuffle = false                     whether the arms are relabelled in each run
     problem = {...}                     as for belated simulate
     like = "top"                        keys not given here are taken from that study
     [[studies.bottom.policies]]         as for belated simulate, with a label
     [[studies.bottom.axes]]             name, values, and the key that takes them; or set = {key = [values], ...}
 
     [[claims]]                          sentence, place, reading, study, test = {kind = "...", ...}; where, each, why
+    [[claims.tests]]                    a sentence with several tests: for each its reading, study, test, ...; variant
     [[figures]]                         name, caption, rows = [{kind = "...", study = "...", ...}]
 """
 
@@ -28,7 +30,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -39,6 +41,7 @@ from belated.specs.laws import read_policy
 from belated.specs.paths import SWEEPABLE, check_sweepable, set_path, values_of
 from belated.specs.problems import read_problem
 from belated.specs.tables import (
+    STANDARD_INPUT,
     Key,
     Text,
     find_modules_beside,
@@ -50,6 +53,8 @@ from belated.specs.tables import (
     mapping,
     naming,
     read_checkpoints,
+    source_name,
+    source_stem,
     suggest,
     tables,
     text,
@@ -77,9 +82,15 @@ class ExperimentFile:
     assumed: tuple[str, ...]
     studies: Mapping[str, Study]
     claims: tuple[Claim, ...]
+    """One for each test of each sentence."""
     figures: tuple[FigureSpec, ...]
     paper: bool = False
     """Whether it is one of the paper's."""
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences its claims are about."""
+        return len({(claim.sentence, claim.own) for claim in self.claims})
 
     def file_name(self, figure: FigureSpec) -> str:
         """The name of a figure's files: the experiment's, and the figure's if it is another."""
@@ -137,14 +148,16 @@ class _StudyTable:
     about: str = ""
     most: Annotated[int, _RUNS] = 0
     checkpoints: Annotated[int | list[int], Key(read=read_checkpoints)] = 1
+    shuffle: bool = False
     axes: Annotated[tuple[_AxisTable, ...], Key(read=_read_axes)] = ()
 
 
 def read_file(path: Path) -> ExperimentFile:
     """The experiment that a file declares."""
     find_modules_beside(path)
-    with naming(path.name):
-        return _experiment(load_toml(path), path.stem)
+    is_input = path == STANDARD_INPUT
+    with naming(source_name(path) if is_input else path.name):
+        return _experiment(load_toml(path), source_stem(path))
 
 
 def load(name: str) -> ExperimentFile:
@@ -159,9 +172,11 @@ def load(name: str) -> ExperimentFile:
 
 def select(names: Sequence[str]) -> list[ExperimentFile]:
     """The experiments of these names, each once: all of the paper's for none, all there are for "all"; a user's own
-    files by their path."""
+    files by their path, and ``-`` for one from standard input."""
     listed = [part for name in names or PAPER for part in (NAMES if name == "all" else [name])]
-    experiments = [read_file(Path(name)) if name.endswith(".toml") else load(name) for name in dict.fromkeys(listed)]
+    experiments = [
+        read_file(Path(name)) if name.endswith(".toml") or name == "-" else load(name) for name in dict.fromkeys(listed)
+    ]
     for name in _repeated([experiment.name for experiment in experiments]):
         raise ConfigurationError(f"two experiments are named {name!r}; rename a file, or give one of them.")
     for name in _repeated([one.file_name(figure) for one in experiments for figure in one.figures]):
@@ -184,7 +199,7 @@ def _experiment(data: dict[str, Any], name: str) -> ExperimentFile:
         if figure.name in [other.name for other in figures]:
             raise ConfigurationError(f"{at}.name is {figure.name!r}, and another figure has that name.")
         figures.append(figure)
-    claims = tuple(_claim(keys, at, studies) for at, keys in table.claims)
+    claims = tuple(_claim(keys, at, studies) for at, keys in _each_test(table.claims))
     return ExperimentFile(name, table.title, table.place, table.about, table.assumed, studies, claims, tuple(figures))
 
 
@@ -229,7 +244,7 @@ def _study(name: str, data: Mapping[str, Any]) -> Study:
     axes = tuple(Axis(axis.name, tuple(axis.values)) for axis in table.axes)
     most = integer(table.most or table.runs, f"{at}.most", table.runs, 2**31)
     labels = _labels(table.policies, f"{at}.policies")
-    return Study(name, table.about, axes, labels, tuple(cells), table.runs, most, table.checkpoints)
+    return Study(name, table.about, axes, labels, tuple(cells), table.runs, most, table.checkpoints, table.shuffle)
 
 
 def _cell(data: Mapping[str, Any], coordinates: Mapping[str, Any], at: str) -> Cell:
@@ -257,6 +272,23 @@ def _labels(policies: list[tuple[str, Mapping[str, Any]]], at: str) -> tuple[str
 
 
 # ---- claims and figures ----
+
+
+def _each_test(claims: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The keys of each test of each sentence, those of the sentence included."""
+    for at, keys in claims:
+        if "tests" not in keys:
+            yield at, keys
+            continue
+        shared = {key: value for key, value in keys.items() if key != "tests"}
+        listed = tables(keys["tests"], f"{at}.tests")
+        if not listed:
+            raise ConfigurationError(f"{at}.tests is empty; give one or more tests.")
+        for where, test in listed:
+            for key in ("sentence", "place", "own"):
+                if key in test:
+                    raise ConfigurationError(f"{where}.{key} is that of the sentence; give it in {at}.")
+            yield where, {**shared, **test}
 
 
 def _claim(values: Mapping[str, Any], at: str, studies: Mapping[str, Study]) -> Claim:

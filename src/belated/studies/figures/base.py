@@ -11,8 +11,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from belated.errors import ConfigurationError
-from belated.policies import POLICIES
-from belated.simulation.figures import BAND, COLOURS, STYLE, compact_tick
+from belated.simulation.figures import BAND, STYLE, compact_tick
 from belated.studies.claims.evidence import Evidence, in_words
 from belated.studies.study import AxisName, Coordinates, PolicyName, Study
 
@@ -41,34 +40,7 @@ SMALL: Any = {
     "legend.columnspacing": 1.2,
 }
 """The style of figures that are as wide as a column."""
-_COLOURS = (*COLOURS, "#999999")
-_DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (4, 1.2)),
-    (0, (5, 1, 1, 1)),
-    (0, (2.2, 0.8)),
-    (0, (6, 1, 1, 1, 1, 1)),
-    (0, (1, 0.7)),
-    (0, (1, 2)),
-)
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">", ".")
 REFERENCE_LINE: Any = {"color": "#555555", "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
-
-
-def style_for(label: str, among: Sequence[str]) -> dict[str, Any]:
-    """Colour, dash and marker of a policy. A registered policy has the same style in all figures; other labels take
-    those that are free, in their order."""
-    registered = [POLICIES[name].label for name in POLICIES]
-    if label in registered:
-        number = registered.index(label)
-    else:
-        free = [n for n, name in enumerate(registered) if name not in among] or [0]
-        number = free[[name for name in among if name not in registered].index(label) % len(free)]
-    return {
-        "color": _COLOURS[number % len(_COLOURS)],
-        "linestyle": _DASHES[number % len(_DASHES)],
-        "marker": _MARKERS[number % len(_MARKERS)],
-    }
 
 
 def tidy(*axes: Any, max_ticks: int = 5) -> None:

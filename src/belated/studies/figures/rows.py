@@ -11,6 +11,7 @@ from matplotlib.ticker import NullLocator
 
 from belated.errors import ConfigurationError
 from belated.simulation.figures import COLOURS
+from belated.simulation.styles import style_for
 from belated.studies.claims.evidence import Evidence
 from belated.studies.claims.theorems import nontrivial, one_problem
 from belated.studies.figures.base import (
@@ -21,7 +22,6 @@ from belated.studies.figures.base import (
     error_bars,
     final_regret,
     regret_table,
-    style_for,
     tidy,
 )
 from belated.studies.study import AxisName, PolicyName, Study
@@ -60,13 +60,13 @@ class Curves(PanelRow, kind="curves"):
         labels = evidence.study.labels
         for label in self.labels(evidence):
             number = evidence.study.policy(label)
-            mean, width = result.mean[number], error_bars(result.stderr[number])
+            curve = (result.rounds, result.mean[number], error_bars(result.stderr[number]))
+            rounds, mean, width = curve if self.log else (np.concatenate([[0.0], part]) for part in curve)
             style = style_for(label, labels)
-            style.pop("marker")
-            axes.plot(result.rounds, mean, label=label, **style)
-            axes.fill_between(result.rounds, mean - width, mean + width, color=style["color"], alpha=0.2, linewidth=0)
+            axes.plot(rounds, mean, label=label, **style.line)
+            axes.fill_between(rounds, mean - width, mean + width, color=style.colour, alpha=0.2, linewidth=0)
         for label, bound in (nontrivial(evidence.study.cells[0], labels) if self.bounds else {}).items():
-            colour = style_for(label, labels)["color"]
+            colour = style_for(label, labels).colour
             axes.axhline(bound.value, color=colour, linewidth=0.8, label=f"{label}: {bound.source.split(',')[0]}")
         axes.set_xlim(int(result.rounds[0]) / 2 if "x" in self.log else 0, int(result.rounds[-1]))
         axes.set_xlabel("round")
@@ -101,9 +101,10 @@ class Against(PanelRow, kind="against"):
         values = [here[self.x] for here in coordinates]
         for label in self.labels(evidence):
             mean, stderr = np.array([final_regret(evidence, label, cell) for cell in evidence.cells]).T
-            style = {**style_for(label, evidence.study.labels), "linestyle": "-", "linewidth": 1.0}
+            style = style_for(label, evidence.study.labels)
             bars: dict[str, Any] = {"markersize": 3.2, "capsize": 1.6, "elinewidth": 0.8, "capthick": 0.8}
-            axes.errorbar(values, mean, error_bars(stderr), label=label, **bars, **style)
+            bars |= {"color": style.colour, "marker": style.marker, "linewidth": 1.0}
+            axes.errorbar(values, mean, error_bars(stderr), label=label, **bars)
         for reference in self.references:
             heights = [reference.at(here) for here in coordinates]
             axes.plot(values, heights, label=reference.label, **REFERENCE_LINE)
@@ -182,7 +183,7 @@ class Bounds(PanelRow, kind="bounds"):
                 else:
                     style = style_for(name, evidence.study.labels)
                     label = f"{name}, measured" if what == "regret" else f"{name}, its theorem"
-                    mark |= {"color": style["color"], "marker": style["marker"], "markersize": 4.5}
+                    mark |= {"color": style.colour, "marker": style.marker, "markersize": 4.5}
                     if what == "bound":
                         mark |= {"marker": "|", "markersize": 11, "markeredgewidth": 1.8}
                 if label in axes.get_legend_handles_labels()[1]:  # the legend has it already

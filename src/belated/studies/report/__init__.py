@@ -19,15 +19,16 @@ from matplotlib.figure import Figure
 
 from belated.atomic_output import StagedOutput
 from belated.simulation.figures import end_with_parent, save_figures
-from belated.studies.claims import Evidence
+from belated.studies.claims import ClaimVerdict, Evidence
 from belated.studies.claims.evidence import axis_value
 from belated.studies.figures import FigureSpec, describe_runs, draw, table
 from belated.studies.report import phrasing
 from belated.studies.report.summary import Guarantee, Summary, bounds_table, summarize
 from belated.studies.reproduce import ExperimentOutcome
+from belated.studies.study import ENOUGH_RUNS
 
 __all__ = ["Report", "Summary", "summarize"]
-_CLAIM_KEYS = ("sentence", "place", "reading", "own", "confidence")
+_TEST_KEYS = ("variant", "reading", "confidence")
 
 
 class Report:
@@ -73,7 +74,8 @@ class Report:
         texts = {
             "index.html": page(summary, outcomes, figures, bounds),
             "claims.md": phrasing.markdown(summary, outcomes),
-            "claims.json": json.dumps(_plain(summary, outcomes), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            "claims.json": json.dumps(report_data(summary, outcomes), indent=1, ensure_ascii=False, allow_nan=False)
+            + "\n",
         }
         for name, text in texts.items():
             with open(self._stage.path(f"report/{name}"), "w", encoding="utf-8", newline="\n") as file:
@@ -141,10 +143,12 @@ def page(
             for name, (svg, note) in figures.items()
         },
         bounds=bounds,
+        enough_runs=ENOUGH_RUNS,
+        provisional=any(phrasing.is_provisional(one) for outcome in outcomes for one in outcome.verdicts),
     )
 
 
-def _plain(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> dict[str, Any]:
+def report_data(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> dict[str, Any]:
     """All verdicts and numbers as plain data."""
     return {
         **summary.to_dict(),
@@ -156,23 +160,34 @@ def _plain(summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> dict[str,
                 "seconds": outcome.cost.seconds,
                 "claims": [
                     {
-                        **{name: getattr(verdict.claim, name) for name in _CLAIM_KEYS},
-                        "status": verdict.status,
-                        "cases": [
-                            {
-                                "place": dict(case.coordinates),
-                                "status": case.verdict.status,
-                                "runs": case.runs,
-                                "note": case.verdict.note,
-                                "findings": [_finding(asdict(finding)) for finding in case.verdict.findings],
-                            }
-                            for case in verdict.cases
-                        ],
+                        "sentence": one.sentence,
+                        "place": one.place,
+                        "own": one.own,
+                        "status": one.status,
+                        "tests": [_test(verdict) for verdict in one.tests],
                     }
-                    for verdict in outcome.verdicts
+                    for one in outcome.sentences
                 ],
             }
             for outcome in outcomes
+        ],
+    }
+
+
+def _test(verdict: ClaimVerdict) -> dict[str, Any]:
+    """One test of a sentence as plain data."""
+    return {
+        **{name: getattr(verdict.claim, name) for name in _TEST_KEYS},
+        "status": verdict.status,
+        "cases": [
+            {
+                "place": dict(case.coordinates),
+                "status": case.verdict.status,
+                "runs": case.runs,
+                "note": case.verdict.note,
+                "findings": [_finding(asdict(finding)) for finding in case.verdict.findings],
+            }
+            for case in verdict.cases
         ],
     }
 

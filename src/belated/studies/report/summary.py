@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -32,9 +33,11 @@ class Summary:
     spent: float
     rounds: int
     paper: dict[str, int]
-    """How many of the paper's claims hold, fail and are undecided."""
+    """How many sentences of the paper hold, fail, are undecided, and are arithmetic."""
     others: dict[str, int]
-    """The same for all other claims."""
+    """The same for all other sentences."""
+    tests: dict[str, int]
+    """How many tests the sentences of the ``paper`` and the ``others`` have."""
     environment: dict[str, str]
     confidence: str
     """Of the claims, in words."""
@@ -52,8 +55,11 @@ def summarize(
     """The summary of outcomes."""
 
     def counts(paper: bool) -> dict[str, int]:
-        chosen = [one.status for outcome in outcomes if outcome.experiment.paper is paper for one in outcome.verdicts]
+        chosen = [one.status for outcome in outcomes if outcome.experiment.paper is paper for one in outcome.sentences]
         return {str(status): chosen.count(status) for status in Status}
+
+    def tests(paper: bool) -> int:
+        return sum(len(outcome.verdicts) for outcome in outcomes if outcome.experiment.paper is paper)
 
     return Summary(
         seed,
@@ -63,6 +69,7 @@ def summarize(
         sum(outcome.cost.rounds for outcome in outcomes),
         counts(paper=True),
         counts(paper=False),
+        {"paper": tests(paper=True), "others": tests(paper=False)},
         environment(),
         _confidence(outcomes),
         stopped,
@@ -115,6 +122,11 @@ class Guarantee:
     confidence: str
 
     @property
+    def applies(self) -> bool:
+        """Whether there is a bound; without one, the source says why."""
+        return not math.isnan(self.bound)
+
+    @property
     def nontrivial(self) -> bool:
         """Whether the bound says anything."""
         return self.bound < self.trivial
@@ -133,15 +145,23 @@ def guarantees(evidence: Evidence) -> list[Guarantee]:
     for number in sorted({round(step * last / (MAX_CELLS - 1)) for step in range(MAX_CELLS)}):
         cell, result = evidence.study.cells[number], evidence.results[number]
         problem = first_problem(cell, result.manifest.seed)
+        if problem.round_dependent:
+            trivial, source = (
+                cell.horizon * float(problem.gaps.max()),
+                "no theorem is about delays that depend on the round",
+            )
+            where = in_words(cell.coordinates)
+            rows.append(Guarantee(where, "all policies", math.nan, source, trivial, math.nan, ""))
+            continue
         for label, policy in zip(evidence.study.labels, cell.policies, strict=True):
             played = getattr(policy, "confidence", None)
-            theory = policy if played is None else replace(cast("Any", policy), confidence=None)
+            theory = policy if played is None else replace(cast("Any", policy), confidence="theory")
             bound = bound_of(theory, problem, cell.horizon)
             if bound is None or bound.order:
                 continue
             mean = float(result.final[evidence.study.policy(label)].mean())
             trivial = cell.horizon * float(problem.gaps.max())
-            confidence = "ln T" if played is None else grouped(played)
+            confidence = "ln T" if played in (None, "theory") else grouped(played)
             where = in_words(cell.coordinates)
             rows.append(Guarantee(where, label, bound.value, bound.source, trivial, mean, confidence))
     return rows

@@ -1,0 +1,67 @@
+"""A policy as the engine and a live bandit take it: its parameters as numbers, and the size of its state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from belated.errors import BelatedError, InvalidParameter, PolicyError
+from belated.policies._base.policy import NO_TABLE, Policy
+from belated.policies._check.report import location_of, location_of_class, policy_error
+from belated.validation import check_integer
+
+
+def encode_policy(policy: Policy, arms: int) -> Any:
+    """The policy as compiled code sees it: its ``KernelParams`` and a table of its ``bonus``, empty but for row 0."""
+    try:
+        values = [float(value) for value in policy.kernel_params(arms)]
+        return policy._KernelArgs(*values, table=NO_TABLE)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _wrong_params(policy, error) from None
+
+
+def _wrong_params(policy: Policy, error: Exception) -> PolicyError:
+    """The error for ``kernel_params`` that do not fit ``KernelParams``."""
+    name, method = type(policy).__name__, type(policy).kernel_params
+    fields: tuple[str, ...] = policy.KernelParams._fields
+    values = ", ".join(f"self.{field}" for field in fields)
+    return policy_error(
+        f"{name}.kernel_params does not give the numbers of KernelParams ({', '.join(fields)}): {error}",
+        location_of_class(type(policy)) if method is Policy.kernel_params else location_of(method),
+        f"Write return ({values}{',' if len(fields) == 1 else ''}) or the like, a tuple; or leave kernel_params out if "
+        "all of them are parameters of the policy.",
+    )
+
+
+def supports_retraction(policy: Policy) -> bool:
+    """Whether a policy can retract pulls and replace rewards; one with its own statistics must implement
+    ``on_correction``."""
+    corrects = type(policy).on_correction is not Policy.on_correction
+    return policy.supports_retraction and (policy.memory == 0 or corrects)
+
+
+def memory_size(policy: Policy, arms: int, horizon: int | None) -> int:
+    """The policy's ``memory``: how many numbers of its own it keeps for each arm, in a simulation of this many rounds
+    or in a live bandit of this horizon."""
+    name = f"{type(policy).__name__}.memory"
+    size: Any = policy.memory
+    if callable(size):
+        name = f"{name}({arms}, {horizon})"
+        try:
+            size = size(arms, horizon)
+        except BelatedError:
+            raise
+        except Exception as error:  # whatever is wrong with the user's function
+            hint = "; a live bandit passes None if its policy has no horizon: give it one, or handle None"
+            raise PolicyError(
+                f"{name} failed with {type(error).__name__}: {error}{hint if horizon is None else ''}."
+            ) from error
+    return check_integer(name, size, 0, 2**40, error=PolicyError)
+
+
+def check_registered(policy: Policy) -> None:
+    """Raise unless the class itself, not only one that it derives from, is decorated with ``@policy``."""
+    if getattr(getattr(policy, "_KernelArgs", None), "owner", None) is not type(policy):
+        name = type(policy).__name__
+        raise InvalidParameter(
+            f"{name} is not registered; write @policy (from belated.policies import policy) above class {name}."
+        )

@@ -1,0 +1,89 @@
+"""Mistakes in the definition of a policy's class, found by ``@policy``."""
+
+from __future__ import annotations
+
+import inspect
+from types import FunctionType
+from typing import Any
+
+from belated.errors import InvalidParameter
+from belated.kernel.jit import ARGUMENTS, arguments_of
+from belated.policies._base import interface
+from belated.policies._check.report import location_of, location_of_class, policy_error
+
+HOOKS = {name: arguments_of(function) for name, function in vars(interface).items() if hasattr(function, ARGUMENTS)}
+"""The kernel functions that a policy's class may bring, with the names of their arguments."""
+
+
+def kernel_methods(policy: type[Any]) -> list[Any]:
+    """The static methods of a policy's class that compiled code calls."""
+    return [getattr(policy, name) for name in HOOKS if hasattr(policy, name)]
+
+
+def check_definition(cls: type[Any]) -> None:
+    """Raise an error if a class that is decorated with ``@policy`` is not a policy that can be played."""
+    name = cls.__name__
+    if not cls.label:
+        raise InvalidParameter(f'{name} has no label; set label = "..." in the class.')
+    if not (isinstance(cls.KernelParams, type) and hasattr(cls.KernelParams, "_fields")):
+        raise policy_error(
+            f"{name}.KernelParams is not a named tuple",
+            location_of_class(cls.KernelParams),
+            "Write class KernelParams(NamedTuple): with a line such as eps: float for each number.",
+        )
+    if "table" in cls.KernelParams._fields:
+        raise InvalidParameter(f"{name}.KernelParams has a field table, which @policy adds; remove it.")
+    for method, value in vars(cls).items():
+        _check_method(name, method, value)
+    _check_memory(cls)
+    if getattr(cls.choose, "__isabstractmethod__", False):
+        raise policy_error(
+            f"{name} does not say how it chooses",
+            location_of_class(cls),
+            "Write a static method choose(policy, state, now) that returns the number of an arm, or derive from "
+            "IndexPolicy and write index(policy, arm).",
+        )
+
+
+def _check_method(policy: str, name: str, value: Any) -> None:
+    if isinstance(value, staticmethod):
+        body = value.__func__
+        if name in HOOKS and (given := arguments_of(body)) != HOOKS[name]:
+            raise policy_error(
+                f"{policy}.{name} takes ({', '.join(given)})",
+                location_of(body),
+                f"Write def {name}({', '.join(HOOKS[name])}): these arguments, with these names.",
+            )
+        if not name.startswith("_") and name not in HOOKS and name != "memory":
+            raise policy_error(
+                f"{policy}.{name} is not a function that policies have",
+                location_of(body),
+                "Give it a name of belated.policies.interface, or one with a leading underscore, or move it out of the "
+                "class.",
+            )
+    elif name in HOOKS and isinstance(value, FunctionType | classmethod):
+        raise policy_error(
+            f"{policy}.{name} is not a static method",
+            location_of(getattr(value, "__func__", value)),
+            f"Write @staticmethod above def {name}({', '.join(HOOKS[name])}); policy, its first argument, has the "
+            "numbers of KernelParams.",
+        )
+
+
+def _check_memory(cls: type[Any]) -> None:
+    """``memory`` is a number, or a method that is called with the number of arms and the horizon."""
+    memory = inspect.getattr_static(cls, "memory")
+    if isinstance(memory, int) and memory >= 0:
+        return
+    body = getattr(memory, "__func__", memory)
+    expected = ["arms", "horizon"] if isinstance(memory, staticmethod) else ["self", "arms", "horizon"]
+    if not isinstance(body, FunctionType):
+        raise InvalidParameter(
+            f"{cls.__name__}.memory is {memory!r}; give a whole number >= 0, or a method memory(self, arms, horizon)."
+        )
+    if len(arguments_of(body)) != len(expected):
+        raise policy_error(
+            f"{cls.__name__}.memory takes ({', '.join(arguments_of(body))})",
+            location_of(body),
+            f"Write def memory({', '.join(expected)}).",
+        )

@@ -1,0 +1,159 @@
+"""One short error for a mistake in a policy: what is wrong, the user's file and line, what to write instead.
+
+With ``BELATED_DEBUG=1`` the error that was found first, such as numba's, is kept as its ``__cause__``."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import sysconfig
+import traceback
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, TracebackType
+from typing import Any, NamedTuple
+
+from belated.errors import PolicyError
+from belated.kernel.code_key import LIBRARIES
+
+PACKAGE = str(Path(__file__).parents[2])
+"""The folder of this package: mistakes are not looked for in it."""
+
+WHAT_IS_ALLOWED = (
+    "Static methods of a policy may use numbers, the arrays of state, if, for and while, functions of math, and "
+    "functions of your own."
+)
+
+
+class Mistake(Exception):
+    """Something that a policy must not do, and what to write instead; found where it happens."""
+
+    def __init__(self, message: str, advice: str) -> None:
+        super().__init__(message)
+        self.advice = advice
+
+
+class Location(NamedTuple):
+    """A line of a user's file."""
+
+    file: str
+    line: int
+    function: str = ""
+
+    def __str__(self) -> str:
+        source = linecache.getline(self.file, self.line).strip()
+        inside = f", in {self.function}" if self.function else ""
+        return f'  File "{self.file}", line {self.line}{inside}' + (f"\n    {source}" if source else "")
+
+
+def policy_error(message: str, location: Location | None, advice: str) -> PolicyError:
+    """The error for a mistake at a line."""
+    text = f"{message.rstrip('.')}."
+    return PolicyError("\n".join([text, *([] if location is None else [str(location)]), advice]))
+
+
+def raise_from(error: PolicyError, cause: BaseException | None) -> None:
+    """Raise the error; with its cause only for those who want to see it."""
+    raise error from (cause if os.environ.get("BELATED_DEBUG", "") not in ("", "0") else None)
+
+
+# ---- where ----
+
+
+@cache
+def is_outside(file: str) -> bool:
+    """Whether a file is the user's: not of this package, of Python or of the libraries below."""
+    if file.startswith((PACKAGE, "<frozen")):
+        return False
+    parts = Path(file).parts
+    if "site-packages" in parts:
+        return parts[parts.index("site-packages") + 1] not in LIBRARIES
+    return not file.startswith(sysconfig.get_path("stdlib"))
+
+
+def location_of(function: Any, line: int | None = None) -> Location | None:
+    """A line of a function: that of its ``def``, unless another one is given."""
+    code = getattr(inspect.unwrap(getattr(function, "py_func", function)), "__code__", None)
+    return None if code is None else Location(code.co_filename, line or _def_line(code), code.co_name)
+
+
+def location_of_class(cls: Any) -> Location | None:
+    """The line of ``class``."""
+    try:
+        lines, first = inspect.getsourcelines(cls)
+    except (OSError, TypeError):
+        return None
+    line = first + next((number for number, text in enumerate(lines) if text.lstrip().startswith("class ")), 0)
+    return Location(inspect.getsourcefile(cls) or "", line)
+
+
+def _def_line(code: CodeType) -> int:
+    """The line of ``def``, below the decorators."""
+    for number in range(code.co_firstlineno, code.co_firstlineno + 10):
+        if linecache.getline(code.co_filename, number).lstrip().startswith("def "):
+            return number
+    return code.co_firstlineno
+
+
+def location_in(trace: TracebackType | None) -> Location | None:
+    """The last line of a traceback that is the user's."""
+    for frame in reversed(traceback.extract_tb(trace)):
+        if is_outside(frame.filename) and frame.lineno is not None:
+            return Location(frame.filename, frame.lineno, frame.name)
+    return None
+
+
+# ---- what ----
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The name that was probably meant, as a sentence; "" if there is none."""
+    close = get_close_matches(name, list(known), n=1)
+    return f"Write {close[0]}." if close else ""
+
+
+def explain(error: BaseException, policy: type[Any]) -> tuple[str, str]:
+    """(what is wrong, what to write instead) for an error of plain Python in a policy's method."""
+    if isinstance(error, Mistake):
+        return str(error), error.advice
+    if isinstance(error, AttributeError):
+        return _missing_attribute(error, policy)
+    if isinstance(error, ZeroDivisionError | FloatingPointError):
+        text = "division by zero" if "divi" in str(error) or "modulo" in str(error) else str(error)
+        return (
+            f"{text}, which is inf or NaN in compiled code",
+            "Write max(x, 1.0) for a count x that may be 0 (before the first feedback), or treat that case first.",
+        )
+    if isinstance(error, ValueError | OverflowError) and str(error).startswith("math "):
+        return (
+            f"{error}, such as the square root or logarithm of a negative number: NaN or inf in compiled code",
+            "Write max(x, 0.0) under a root, max(x, 1.0) in a logarithm of a count, or treat that case first.",
+        )
+    if isinstance(error, NameError):
+        return str(error), "Define it, or import it where the policy is defined."
+    if isinstance(error, IndexError):
+        return str(error), "state.memory has two indices, [arm, number]; the other arrays of state have one, [arm]."
+    return f"{type(error).__name__}: {error}", WHAT_IS_ALLOWED
+
+
+def _missing_attribute(error: AttributeError, policy: type[Any]) -> tuple[str, str]:
+    fields = getattr(type(error.obj), "_fields", None)
+    name = str(error.name)
+    if fields is None:
+        known = dir(error.obj) if error.obj is not None else []
+        return str(error), suggestion(name, known) or WHAT_IS_ALLOWED
+    if hasattr(type(error.obj), "owner"):
+        known = [field for field in fields if field != "table"]
+        message = f"policy.{name} is not among its KernelParams ({', '.join(known) or 'there are none'})"
+        return message, suggestion(name, known) or f"Add {name}: float to class KernelParams(NamedTuple) of the policy."
+    kind = type(error.obj).__name__.lower()
+    return f"{kind}.{name} does not exist", f"{suggestion(name, fields)} There are {', '.join(fields)}.".lstrip()
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code of a static method or helper, if it is plain Python."""
+    body = getattr(function, "py_func", function)
+    return body.__code__ if isinstance(body, FunctionType) else None
