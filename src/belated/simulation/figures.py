@@ -7,7 +7,7 @@ import multiprocessing.connection
 import os
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from belated.errors import InvalidParameter
 from belated.formatting import compact, grouped
 from belated.simulation.direct_labels import label_lines
 from belated.simulation.notebook import new_figure, style_context
+from belated.simulation.plot_bounds import bounds_of_result
 from belated.simulation.styles import LineStyle, styles_of
 from belated.validation import check_choice, is_number
 
@@ -61,13 +62,13 @@ def plot_result(
     policies: Sequence[str | int] | str | int | None = None,
     log: str | None = None,
     legend: bool | str = True,
-    bounds: Mapping[str, tuple[float, str]] | None = None,
+    bounds: bool = False,
 ) -> Figure | Axes:
-    """Mean pseudo-regret against rounds; see :meth:`belated.Result.plot`. ``bounds`` are (value at the horizon, source)
-    by label."""
+    """Mean pseudo-regret against rounds; see :meth:`belated.Result.plot`."""
     shown = chosen_policies(result, policies)
     width = check_bands(bands)
-    logarithmic = check_log(("y" if bounds else "") if log is None else log)
+    drawn = bounds_of_result(result, shown) if bounds else {}
+    logarithmic = check_log(("y" if drawn else "") if log is None else log)
     direct = check_legend(legend) == "direct"
     with drawing_on(ax, 6.0, 3.8) as (figure, axes):
         styles = styles_of(result.labels)
@@ -79,8 +80,6 @@ def plot_result(
                 curve = tuple(np.concatenate([[0.0], part]) for part in curve)  # type: ignore[assignment]
             marker = "o" if result.rounds.size == 1 else None
             draw_curve(axes, styles[label], label, *curve, marker=marker)
-        names = [result.labels[number] for number in shown]
-        drawn = {label: bound for label, bound in (bounds or {}).items() if label in names}
         for label, (value, source) in drawn.items():
             axes.axhline(value, color=styles[label].colour, linewidth=0.9, alpha=0.75, label=f"{label}: {source}")
         set_scales(axes, logarithmic)
@@ -91,7 +90,7 @@ def plot_result(
             axes.set_xlim(left, last * (1.05 if result.rounds.size == 1 else 1.0))
             _set_bottom(axes, logarithmic, result.mean[shown])
             note = describe_runs(result.runs, width, result.curves.shape[1])
-            caption(axes, f"{note}; no bound applies" if bounds is not None and not drawn else note)
+            caption(axes, f"{note}; no bound applies" if bounds and not drawn else note)
         if direct:
             label_lines(axes)
         elif legend:

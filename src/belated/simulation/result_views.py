@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -145,12 +144,12 @@ class ResultViews:
             True, False, or "direct" for labels at the ends of the lines.
         bounds
             Whether to draw the theorems' bounds at the horizon too, on a logarithmic axis: a thin line for each policy
-            with a finite bound (:func:`belated.theory.bound_of`; for ``confidence="theory"``).
+            with a finite bound (:func:`belated.theory.bound_of`). The theorems are for ``confidence="theory"``; a
+            warning names the policies without a line, and says why.
         """
         from belated.simulation.figures import plot_result
 
-        bound = self._bounds() if bounds else None
-        return plot_result(self._result(), ax, bands=bands, policies=policies, log=log, legend=legend, bounds=bound)
+        return plot_result(self._result(), ax, bands=bands, policies=policies, log=log, legend=legend, bounds=bounds)
 
     @overload
     def plot_pulls(self, policy: str | int | None = None, ax: None = None) -> Figure: ...
@@ -200,23 +199,6 @@ class ResultViews:
         """
         problem = self.problem
         return problem if isinstance(problem, Problem) else problem(family_generator(self.manifest.seed, run))
-
-    def _bounds(self) -> dict[str, tuple[float, str]]:
-        """By label, the bound at the horizon and its source."""
-        from belated.theory import bound_of
-
-        problem = self.problem
-        if not isinstance(problem, Problem):
-            raise InvalidParameter(
-                "bounds are for one problem, but here each run has its own; plot without bounds, or use belated.theory "
-                "for the bounds of a problem."
-            )
-        bounds = {}
-        for label, policy in zip(self.labels, self.policies, strict=True):
-            bound = bound_of(policy, problem, self.horizon)
-            if bound is not None and 0.0 < bound.value < math.inf:
-                bounds[label] = bound.value, "order" if bound.order else bound.source.split(",")[0]
-        return bounds
 
     def _result(self) -> Any:
         """The whole result."""
