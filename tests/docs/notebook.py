@@ -1,6 +1,6 @@
 """Execute the notebook of the examples, and compare its pictures with those that are kept here.
 
-    python tests/docs/notebook.py OUT.ipynb        execute it, with the cells of FORMS after its own
+    python tests/docs/notebook.py OUT.ipynb        execute it, with the cells of FORMS and PAIRS after its own
     python tests/docs/notebook.py --record         keep the pictures that it shows now (small copies of them)
 
 A picture is compared as a small copy, so that another version of a font does not matter, and other lines do."""
@@ -31,10 +31,19 @@ FORMS = {
     "displayed": "display(result.plot())",
     "into Axes": "import matplotlib.pyplot as plt\n_, ax = plt.subplots()\nresult.plot(ax)",
     "once more": "figure",
+    "of pulls": "pulls = result.plot_pulls()\npulls",
     "a law": "problem.delays[0].plot()",
     "a moving picture": "result.trace('UCB').animate(last=20, frames=2)",
 }
 """Ways to show one picture in a cell; each must show exactly one."""
+PAIRS = {
+    "a statement and the last line": "result.plot()\nresult.plot_pulls()",
+    "two statements": "result.plot()\nresult.plot_pulls()\nx = 1",
+    "an old picture last": "result.plot()\npulls",
+    "displayed, then the last line": "display(result.plot())\nresult.plot_pulls()",
+    "both displayed": "display(result.plot(), result.plot_pulls())",
+}
+"""Ways to show the pictures of FORMS "the last line" and "of pulls" in one cell, in this order."""
 
 
 def execute_cells(notebook: Any, folder: Path, client: type[NotebookClient] = NotebookClient) -> None:
@@ -46,9 +55,9 @@ def execute_cells(notebook: Any, folder: Path, client: type[NotebookClient] = No
 
 
 def execute(target: Path) -> None:
-    """Execute the notebook and FORMS in one kernel."""
+    """Execute the notebook, FORMS and PAIRS in one kernel."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    notebook.cells += [nbformat.v4.new_code_cell(source) for source in FORMS.values()]
+    notebook.cells += [nbformat.v4.new_code_cell(source) for source in [*FORMS.values(), *PAIRS.values()]]
     execute_cells(notebook, target.parent)
     nbformat.write(notebook, target)
 
@@ -72,6 +81,12 @@ def code_cells(path: Path) -> list[Any]:
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
 
 
+def sections(cells: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """(the notebook's own cells, those of FORMS, those of PAIRS)."""
+    own = len(cells) - len(FORMS) - len(PAIRS)
+    return cells[:own], cells[own : own + len(FORMS)], cells[own + len(FORMS) :]
+
+
 def small(picture: Image.Image) -> Any:
     """A small copy as an array."""
     return np.asarray(picture.resize(SIZE, Image.Resampling.BOX), np.float64)
@@ -88,7 +103,7 @@ def kept() -> list[Any]:
 
 
 def record(executed: Path) -> None:
-    cells = code_cells(executed)[: -len(FORMS)]
+    cells = sections(code_cells(executed))[0]
     for path in KEPT.glob("*.png"):
         path.unlink()
     for number, picture in enumerate([picture for cell in cells for picture in pictures_of(cell)]):

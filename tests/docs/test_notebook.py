@@ -24,7 +24,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 
 def test_its_pictures_are_those_that_are_kept(cells: list[Any]) -> None:
-    own = cells[: -len(notebook.FORMS)]
+    own, _, _ = notebook.sections(cells)
     shown = [notebook.small(picture) for cell in own for picture in notebook.pictures_of(cell)]
     kept = notebook.kept()
     assert len(shown) == len(kept) >= 5
@@ -35,11 +35,17 @@ def test_its_pictures_are_those_that_are_kept(cells: list[Any]) -> None:
 
 
 def test_each_form_of_showing_a_picture_shows_it_once(cells: list[Any]) -> None:
-    counts = {
-        name: len(notebook.pictures_of(cell))
-        for name, cell in zip(notebook.FORMS, cells[-len(notebook.FORMS) :], strict=True)
-    }
+    _, forms, _ = notebook.sections(cells)
+    counts = {name: len(notebook.pictures_of(cell)) for name, cell in zip(notebook.FORMS, forms, strict=True)}
     assert counts == dict.fromkeys(notebook.FORMS, 1)
+
+
+def test_two_pictures_of_a_cell_are_shown_in_the_order_of_its_lines(cells: list[Any]) -> None:
+    _, forms, pairs = notebook.sections(cells)
+    alone = dict(zip(notebook.FORMS, forms, strict=True))
+    regret, pulls = (notebook.pictures_of(alone[name])[0] for name in ("the last line", "of pulls"))
+    for name, cell in zip(notebook.PAIRS, pairs, strict=True):
+        assert notebook.pictures_of(cell) == [regret, pulls], name
 
 
 def test_objects_are_tables_and_errors_are_none(cells: list[Any]) -> None:

@@ -25,6 +25,8 @@ class NotebookFigure(Figure):
             from matplotlib import pyplot
 
             pyplot.close(self)
+            if _is_last_value():
+                _show_open_figures()
             return {}  # IPython draws it in the formats that its user chose
         buffer = io.BytesIO()
         self.savefig(buffer, format="png", dpi=SCREEN_DPI)
@@ -55,3 +57,21 @@ def _shows_figures() -> bool:
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
     return hasattr(shell, "kernel") and "inline" in matplotlib.get_backend()
+
+
+def _is_last_value() -> bool:
+    """Whether the kernel is displaying the value of a cell's last line: nothing changes the other figures any more."""
+    shell = sys.modules["IPython"].get_ipython()
+    return getattr(shell.displayhook, "msg", None) is not None
+
+
+def _show_open_figures() -> None:
+    """Show what would be shown at the end of the cell, so that the last value does not come before it."""
+    from IPython import display
+    from matplotlib import pyplot
+
+    show: Any = display.display
+    figures = [pyplot.figure(number) for number in pyplot.get_fignums()]
+    pyplot.close("all")
+    for figure in figures:
+        show(figure)
