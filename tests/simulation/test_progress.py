@@ -22,7 +22,7 @@ from belated import Problem, simulate, sweep
 from belated.delays import Fixed, Geometric
 from belated.engine import compile_pool
 from belated.engine.compile_status import CompileStatus
-from belated.policies import UCB, SuccessiveElimination
+from belated.policies import UCB, IndexPolicy, SuccessiveElimination, policy
 from belated.rewards import Bernoulli
 from belated.simulation import progress as module
 from belated.simulation.progress import Progress, ProgressBar, progress_reporter
@@ -105,7 +105,7 @@ def test_a_callback_hears_of_every_change() -> None:
     with progress_reporter(seen.append, 100, 2, clock) as report:
         for now, done, compiling in [(1, 0, "a"), (4, 0, "a"), (5, 0, ""), (6, 40, ""), (6, 40, ""), (7, 30, "b")]:
             clock.now = now
-            report(done, compiling)
+            report(done, compiling, 0)
     assert [(step.done, step.compiling, step.seconds, step.waited) for step in seen] == [
         (0, "a", 1, 0.0),
         (0, "", 5, 3.0),
@@ -165,12 +165,12 @@ def test_what_is_compiled_and_how_much_is_left() -> None:
         add(key)
     for key in "xy":
         add(key, cached=True)
-    assert status.text() == ""
+    assert (status.text(), status.missing()) == ("", 3)
     now[0] = "a"
     assert status.text() == "compiling A (1 of 3)"
     ready.add("c")  # by another process
     now[0] = "b"
-    assert status.text() == "compiling B (2 of 3)"
+    assert (status.text(), status.missing()) == ("compiling B (2 of 3)", 2)
     now[0] = "y"
     assert status.text() == "loading Y (1 of 2)"
     add("c")
@@ -186,6 +186,32 @@ def test_what_other_processes_compile() -> None:
     with compile_pool._pool_lock:
         assert status.text() == "compiling a (1 of 2)"
     assert status.text() == ""
+
+
+@policy
+class NeverPlayed(IndexPolicy):
+    """Not compiled before, and not here: the policy before it takes too long."""
+
+    label = "never played"
+    formula = "argmax n"
+
+    @staticmethod
+    def index(policy: Any, arm: Any) -> Any:
+        return arm.observed
+
+
+@pytest.mark.parametrize("play", [simulate, lambda *given, **named: sweep(lambda _: given[0], [1], given[1], **named)])
+def test_the_time_left_is_at_least_that_of_playing_while_a_policy_is_not_compiled(play: Any) -> None:
+    seen: list[str] = []
+
+    def watch(progress: Progress) -> None:
+        if 0 < progress.done < progress.total and not progress.compiling:
+            seen.append(progress.describe())
+            raise Seen
+
+    with pytest.raises(Seen):
+        play(PROBLEM, [UCB(), NeverPlayed()], horizon=MAX_HORIZON, runs=1, progress=watch)
+    assert re.fullmatch(r".+ rounds/s, at least .+ left", seen[0])
 
 
 SCRIPT = """
@@ -256,6 +282,8 @@ def test_frames_of_the_bar(description: str, monkeypatch: pytest.MonkeyPatch) ->
         bar.tick()
         bar.show(Progress(0, 1000, 2.0, "compiling UCB (2 of 5)"), description)
         bar.tick()
+        bar.show(Progress(100, 1000, 3.0, waited=2.0, uncompiled=1), description)
+        bar.tick()
         bar.show(Progress(250, 1000, 4.0, waited=2.0), description)
         bar.tick()
         with bar.hidden():
@@ -264,6 +292,7 @@ def test_frames_of_the_bar(description: str, monkeypatch: pytest.MonkeyPatch) ->
     assert frames.pop() == "something else"
     assert all(frame.startswith(description) for frame in frames)
     assert any("compiling UCB (2 of 5)" in frame for frame in frames)
+    assert any("10% 100 rounds/s, at least 9 s left" in frame for frame in frames)
     assert "25%" in frames[-1]
     assert "125 rounds/s, 6 s left" in frames[-1]
 

@@ -184,10 +184,11 @@ def test_cells_of_a_batch_wait_for_the_compiler_one_after_the_other() -> None:
     now = 10.0
     batch.update(0, Progress(1000, 1000, 10.0, "", 10, 4.0), 2000)
     now = 13.0
-    found = batch.update(1, Progress(200, 1000, 3.0, "", 10, 1.0), 2000)
+    found = batch.update(1, Progress(200, 1000, 3.0, "", 10, 1.0, 2), 2000)
     assert (found.done, found.total, found.seconds, found.waited, found.runs) == (1200, 2000, 13.0, 5.0, 20)
     assert found.rounds_per_second == 150.0
     assert found.runs_left == 8
+    assert found.uncompiled == 2
 
 
 def test_cells_that_are_compiled_at_the_same_time_wait_once() -> None:

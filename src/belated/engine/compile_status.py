@@ -42,6 +42,10 @@ class CompileStatus:
                 ready = (lambda entry=entry: is_compiled(entry)) if cached else (lambda entry=entry: _is_made(entry))
                 self.add(entry, policy.label, ready, cached)
 
+    def missing(self) -> int:
+        """How many of the policies have code that is still to be compiled."""
+        return len({code.label for code in dict(self._codes).values() if not code.cached and not code.is_ready()})
+
     def text(self) -> str:
         """What is being compiled or loaded, and how far that is: "compiling UCB (2 of 5)"; empty if nothing is."""
         codes = dict(self._codes)

@@ -34,6 +34,8 @@ class Progress:
     """Runs in total."""
     waited: float = 0.0
     """Of the seconds, those in which no round was played because code was being compiled."""
+    uncompiled: int = 0
+    """Policies that are known to be without code yet."""
 
     @property
     def phase(self) -> str:
@@ -48,7 +50,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float:
-        """How long the rest takes at this speed; infinite before the first round."""
+        """How long the rest takes at this speed, without the compiler; infinite before the first round."""
         speed = self.rounds_per_second
         return (self.total - self.done) / speed if speed > 0.0 else math.inf
 
@@ -63,7 +65,8 @@ class Progress:
             return self.compiling
         if self.rounds_per_second == 0.0:
             return ""
-        return f"{compact(self.rounds_per_second)} rounds/s, {duration(self.seconds_left)} left"
+        left = f"{'at least ' if self.uncompiled else ''}{duration(self.seconds_left)} left"
+        return f"{compact(self.rounds_per_second)} rounds/s, {left}"
 
 
 # ---- where a bar is drawn ----
@@ -235,8 +238,8 @@ def shows_bar(progress: bool | None) -> bool:
     return bool(progress) if progress is not None else sys.stderr.isatty() or in_notebook()
 
 
-Report = Callable[[int, str], None]
-"""(rounds played so far, what is being compiled)."""
+Report = Callable[[int, str, int], None]
+"""(rounds played so far, what is being compiled, policies without code yet)."""
 
 
 @contextmanager
@@ -252,26 +255,26 @@ def progress_reporter(
     started = clock()
     latest = Progress(0, total, 0.0, runs=runs)
 
-    def next_progress(done: int, compiling: str) -> Progress:
+    def next_progress(done: int, compiling: str, uncompiled: int) -> Progress:
         nonlocal latest
         seconds, done = clock() - started, max(done, latest.done)
         idle = compiling and latest.compiling and done == latest.done
         waited = latest.waited + (seconds - latest.seconds if idle else 0.0)
-        latest = Progress(done, total, seconds, compiling, runs, waited)
+        latest = Progress(done, total, seconds, compiling, runs, waited, uncompiled)
         return latest
 
     if callable(progress):
         callback = progress
 
-        def call(done: int, compiling: str) -> None:
+        def call(done: int, compiling: str, uncompiled: int) -> None:
             before = latest
-            if next_progress(done, compiling).done != before.done or compiling != before.compiling:
+            if next_progress(done, compiling, uncompiled).done != before.done or compiling != before.compiling:
                 callback(latest)
 
         yield call
     elif shows_bar(progress):
         with ProgressBar(DELAY if progress is None else 0.0, "simulating", clock) as bar:
             bar.show(latest)
-            yield lambda done, compiling: bar.show(next_progress(done, compiling))
+            yield lambda *report: bar.show(next_progress(*report))
     else:
         yield lambda *_: None

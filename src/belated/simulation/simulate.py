@@ -189,6 +189,10 @@ def _run_all(execution: Execution, plan: Plan, builder: ResultBuilder, policies:
     with execution.pool as pool:
         pending: dict[Future[list[RunOutput] | None], Chunk] = {}
         played = 0
+
+        def tell() -> None:
+            report(played + _rounds_so_far(pending), plan.compiling.text(), plan.compiling.missing())
+
         try:
             while True:
                 for chunk in islice(execution.chunks, execution.max_submitted - len(pending)):
@@ -202,9 +206,9 @@ def _run_all(execution: Execution, plan: Plan, builder: ResultBuilder, policies:
                     if outcomes is not None:
                         builder.add(chunk, outcomes)
                     played += chunk.runs * plan.horizon * policies
-                    report(played + _rounds_so_far(pending), plan.compiling.text())
+                    tell()
                 if not finished:
-                    report(played + _rounds_so_far(pending), plan.compiling.text())
+                    tell()
         except BaseException:
             plan.stop[0] = 1
             wait([future for future in pending if not future.cancel()])

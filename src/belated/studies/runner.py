@@ -76,7 +76,9 @@ class BatchProgress:
         waited = min(waited, seconds - self._latest.seconds)  # cells that are compiled at the same time wait once
         self._cells[cell] = progress
         done = sum(one.done for one in self._cells.values())
-        self._latest = Progress(done, total, seconds, progress.compiling, self._runs, self._latest.waited + waited)
+        waited += self._latest.waited
+        uncompiled = progress.uncompiled
+        self._latest = Progress(done, total, seconds, progress.compiling, self._runs, waited, uncompiled)
         return self._latest
 
 

@@ -363,7 +363,7 @@ def sweep_study(
     with progress_reporter(progress, rounds, study.runs * len(study.cells)) as report:
 
         def watch(step: RunnerStep) -> None:
-            report(before + step.progress.done, step.progress.compiling)
+            report(before + step.progress.done, step.progress.compiling, step.progress.uncompiled)
 
         try:
             with StudyRunner(seed=seed, workers=workers, device=device, watch=watch) as runner:
