@@ -65,17 +65,18 @@ def quantity(value: float) -> str:
 
 
 def plus_minus(mean: float, stderr: float, sign: str = "") -> str:
-    """A mean with its standard error: two digits of the error, at most four of the mean.
+    """A mean with its standard error: two digits of the error, or one if the mean has four without it.
 
-    >>> plus_minus(1233.4, 45.2), plus_minus(0.1234, 0.0567, "+"), plus_minus(260.64, 0.81)
-    ('1,233 ± 45', '+0.123 ± 0.057', '260.6 ± 0.8')
+    >>> plus_minus(1233.4, 45.2), plus_minus(0.1234, 0.0567, "+"), plus_minus(260.64, 0.81), plus_minus(200.42, 0.024)
+    ('1,233 ± 45', '+0.123 ± 0.057', '260.6 ± 0.8', '200.42 ± 0.02')
     >>> plus_minus(12.5, math.nan)
     '12.50'
     """
     most = max(3 - _magnitude(mean), 0)
     if not math.isfinite(stderr):
         return f"{mean:{sign},.{min(most, 3)}f}"
-    decimals = min(max(1 - _magnitude(stderr), 0), most, 4) if stderr > 0.0 else 1
+    one = -_magnitude(stderr)
+    decimals = min(max(one + 1, 0), max(most, one), 4) if stderr > 0.0 else 1
     return f"{mean:{sign},.{decimals}f} ± {stderr:,.{decimals}f}"
 
 

@@ -14,7 +14,8 @@ from belated.delays import Batch, ByReward, Fixed, FromScipy, Geometric, Mixture
 from belated.delays._base import DELAYS
 from belated.engine.environment import Environment
 from belated.errors import InvalidParameter
-from belated.rewards import Bernoulli, Beta, Constant
+from belated.rewards import Bernoulli, Beta, Categorical, Constant
+from belated.rewards import FromScipy as RewardsFromScipy
 from belated.rewards._base import REWARDS
 from support.laws import DELAY_CASES, REWARD_CASES, example_of
 
@@ -117,6 +118,15 @@ def test_the_plot_of_a_delay_law_is_its_distribution() -> None:
     assert names == ["reward 0", "reward 1"]
     with pytest.raises(InvalidParameter, match="give plot"):
         ByReward(lambda reward: Fixed(int(9 * reward))).plot()
+
+
+def test_what_never_comes_has_no_median() -> None:
+    assert [text.get_text() for text in Never().plot().axes[0].texts] == ["100% never"]
+
+
+def test_values_that_hardly_occur_do_not_widen_a_plot() -> None:
+    assert RewardsFromScipy(scipy.stats.poisson(3)).plot().axes[0].get_xlim()[1] < 20
+    assert Categorical([0.0, 1.0], [0.999, 0.001]).plot().axes[0].get_xlim()[1] > 1
 
 
 def test_functions_of_the_reward_can_be_plotted() -> None:

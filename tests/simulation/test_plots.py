@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import matplotlib
@@ -111,6 +112,16 @@ def test_a_legend_or_none_or_direct_labels(result: Result) -> None:
     assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
     for label, text in texts.items():
         assert text.get_color() == style_for(label).colour
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_a_legend_that_would_cover_a_line_is_beside_the_axes(result: Result, everywhere: bool) -> None:
+    up_and_down = np.where(np.arange(result.rounds.size) % 2, 0.0, 100.0) + np.zeros_like(result.mean)
+    axes = (replace(result, mean=up_and_down) if everywhere else result).plot(bands=None).axes[0]
+    figure: Any = axes.get_figure()
+    figure.canvas.draw()
+    legend: Any = axes.get_legend()
+    assert (legend.get_window_extent().x0 >= axes.get_window_extent().x1) == everywhere
 
 
 def test_labels_that_would_overlap_move_apart() -> None:

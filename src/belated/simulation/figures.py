@@ -15,7 +15,7 @@ import matplotlib
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatter, MaxNLocator
 
 from belated.errors import InvalidParameter
 from belated.formatting import compact, grouped
@@ -94,7 +94,7 @@ def plot_result(
         if direct:
             label_lines(axes)
         elif legend:
-            draw_legend(axes)
+            draw_legend(axes, movable=ax is None)
     return axes if figure is None else figure
 
 
@@ -146,7 +146,7 @@ def plot_sweep(
         if direct:
             label_lines(axes)
         elif legend:
-            draw_legend(axes)
+            draw_legend(axes, movable=ax is None)
     return axes if figure is None else figure
 
 
@@ -173,7 +173,7 @@ class _LogTick(LogFormatter):
     """The labels of a logarithmic axis as plain numbers, where there is room for them."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        return grouped_tick(x, pos) if super().__call__(x, pos) else ""
+        return (compact_tick if x >= 1e6 else grouped_tick)(x, pos) if super().__call__(x, pos) else ""
 
 
 # ---- what all plots share ----
@@ -300,15 +300,24 @@ def caption(axes: Axes, note: str) -> None:
     axes.set_title(note, fontsize=8.5, color="#555555", loc="left")
 
 
-def draw_legend(axes: Axes) -> None:
-    """A legend inside the axes, or beside them if it is long."""
+def draw_legend(axes: Axes, *, movable: bool) -> None:
+    """A legend inside the axes, or beside them if it is long, or if it is ``movable`` and would cover a line."""
     names = axes.get_legend_handles_labels()[1]
     if not names:
         return
-    if len(names) <= 6:
-        axes.legend(loc="best")
-    else:
+    if len(names) > 6 or (axes.legend(loc="best") and movable and _legend_covers_line(axes)):
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        if movable and isinstance(axes.xaxis.get_major_locator(), MaxNLocator):
+            axes.locator_params(axis="x", nbins=5)  # there is less room now
+
+
+def _legend_covers_line(axes: Axes) -> bool:
+    figure: Any = axes.get_figure()
+    figure.draw_without_rendering()
+    legend: Any = axes.get_legend()
+    box = legend.get_window_extent()
+    paths = [line.get_transform().transform_path(line.get_path()) for line in axes.get_lines()]
+    return any(path.intersects_bbox(box, filled=False) for path in paths)
 
 
 def _set_bottom(axes: Axes, log: str, values: npt.NDArray[np.float64]) -> None:

@@ -28,6 +28,8 @@ _POINTS = 400
 _MOST_LINES = 8
 _TAIL = 0.995
 """The horizontal axis of a delay law ends at this share of the feedback that comes."""
+_UNSEEN = 1e-6
+"""Values of a reward law that are less likely are not drawn."""
 _HEAVY = 50.0
 """A law whose tail is this much longer than its median has a logarithmic axis."""
 
@@ -43,7 +45,7 @@ def plot_delays(law: DelayLaw, ax: Axes | None, reward: RewardLaw | float | None
         if ax is None:
             _style_delays(axes, brief(law, 60) + (f", in round {round:,}" if round_dependent else ""))
         if len(laws) > 1:
-            draw_legend(axes)
+            draw_legend(axes, movable=ax is None)
     return axes if figure is None else figure
 
 
@@ -52,7 +54,8 @@ def plot_rewards(law: RewardLaw, ax: Axes | None) -> Figure | Axes:
     with drawing_on(ax, 5.2, 3.2) as (figure, axes):
         colour = COLOURS[0]
         if law.atoms is not None:
-            values, shares = list(law.atoms), list(law.atoms.values())
+            seen = {value: share for value, share in law.atoms.items() if share >= _UNSEEN}
+            values, shares = list(seen), list(seen.values())
             axes.vlines(values, 0.0, shares, color=colour, linewidth=3.0)
             axes.plot(values, shares, "o", color=colour, markersize=7)
             name_axes(axes, "reward", "probability")
@@ -99,7 +102,7 @@ def plot_problem(problem: Problem) -> Figure:
         caption(left, f"{plural(problem.arms, 'arm')}; the ring marks the best")
         _draw_delays(right, *_delays_of_arms(problem))
         _style_delays(right, "feedback that is not known yet")
-        draw_legend(right)
+        draw_legend(right, movable=True)
     return figure
 
 
@@ -160,8 +163,8 @@ def _draw_delays(axes: Axes, laws: Mapping[str, DelayLaw], colours: list[str] | 
                 fontsize=9,
                 color=colour,
             )
-    if len(laws) == 1 and math.isfinite(middle[0]):
-        (law,) = laws.values()
+    (law, *others) = laws.values()
+    if not others and law.never < 1.0 and math.isfinite(middle[0]):
         height = 1.0 - float(law.cdf(middle[0]))
         axes.plot([max(middle[0], 1.0 if heavy else 0.0)], [height], "o", color=COLOURS[0], markersize=5)
         what = "median" if law.never == 0.0 else "median of what comes"
