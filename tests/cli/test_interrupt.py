@@ -26,14 +26,14 @@ policy = "UCB"
 confidence = 1.0
 """
 
-BAR = r"simulating.*\d%.* [\d.]+[kMG] rounds/s, \d.* left"
-"""The bar shows speed and time left."""
+BAR = r"simulating.* [1-9]\d*%.* [\d.]+[kMG] rounds/s, \d.* left"
+"""The bar shows speed and time left; by one per cent, one worker has finished a chunk of runs."""
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_simulation_keeps_the_finished_runs(environment: dict[str, str], tmp_path: Path, times: int) -> None:
     (tmp_path / "endless.toml").write_text(ENDLESS)
-    watched = Watched(["simulate", "endless.toml"], environment)
+    watched = Watched(["simulate", "endless.toml", "--workers", "1"], environment)
     watched.wait_for(lambda seen: re.search(BAR, seen) is not None)
     status, output = watched.interrupt(times)
     assert status == 130, watched.seen

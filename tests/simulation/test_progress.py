@@ -19,9 +19,11 @@ import pytest
 from nbclient import NotebookClient
 
 from belated import Problem, simulate, sweep
+from belated.cli.console import error_messages, progress_bar
 from belated.delays import Fixed, Geometric
 from belated.engine import compile_pool
 from belated.engine.compile_status import CompileStatus
+from belated.errors import BelatedWarning
 from belated.policies import UCB, IndexPolicy, SuccessiveElimination, policy
 from belated.rewards import Bernoulli
 from belated.simulation import progress as module
@@ -318,6 +320,20 @@ def test_the_bar_moves_within_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
         simulate(PROBLEM, UCB(), horizon=MAX_HORIZON, runs=1, checkpoints=1, progress=True)
     shares = {int(percent) for percent in re.findall(r"(\d+)%", terminal.text)}
     assert any(0 < share < 100 for share in shares), terminal.text
+
+
+@needs_terminal
+def test_a_message_of_a_command_does_not_break_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is wrapped at words on a line of its own, also where the bar is hidden already."""
+    monkeypatch.setattr(module, "INTERVAL", 3600.0)
+    with Terminal() as terminal, error_messages(), progress_bar(quiet=False) as bar:
+        assert bar is not None
+        BelatedWarning.issue("first " * 30)
+        bar.tick()
+        with bar.hidden():
+            BelatedWarning.issue("second")
+    shown = [line.strip() for line in re.split(r"[\r\n]+", terminal.text) if "warning" in line or "first" in line]
+    assert shown == ["warning:" + " first" * 15, "first " * 14 + "first", "warning: second"]
 
 
 def test_no_bar_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,9 +35,16 @@ def plain_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
 
 
+_bars: list[ProgressBar] = []
+"""The progress bar on the screen, if there is one."""
+
+
 def note(text: str, style: str = "", prefix: str = "", stderr: bool = False) -> None:
-    """Print a line without wrapping it, so that it can be searched and copied."""
-    console(stderr).print(Text.assemble((prefix, style), text), soft_wrap=True)
+    """Print a line, above a progress bar. Only messages on a terminal are wrapped; whatever else reads it can search
+    and copy it."""
+    target = console(stderr)
+    with _bars[-1].hidden() if _bars else nullcontext():
+        target.print(Text.assemble((prefix, style), text), soft_wrap=not (stderr and target.is_terminal))
 
 
 def note_written(what: str) -> None:
@@ -62,13 +69,20 @@ def exit_interrupted(message: str, prefix: str = "interrupted ") -> None:
     raise typer.Exit(130)
 
 
-def progress_bar(quiet: bool) -> AbstractContextManager[ProgressBar | None]:
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[ProgressBar | None]:
     """A progress bar on a terminal, or None."""
     if quiet or not sys.stderr.isatty():
-        return nullcontext()
+        yield None
+        return
     from belated.simulation.progress import ProgressBar
 
-    return ProgressBar()
+    with ProgressBar() as bar:
+        _bars.append(bar)
+        try:
+            yield bar
+        finally:
+            _bars.remove(bar)
 
 
 @contextmanager

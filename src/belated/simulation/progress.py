@@ -182,7 +182,7 @@ class ProgressBar:
     ) -> None:
         self._delay = delay
         self._clock = clock
-        self._drawing = threading.Lock()
+        self._drawing = threading.RLock()
         self._view: _View | None = None
         self._latest = Progress(0, 0, 0.0), description
         self._ended = threading.Event()
