@@ -14,6 +14,7 @@ import typer
 
 from belated._version import __version__
 from belated.cli import arena, bounds, catalogue, help_text, reproduce, service, simulate
+from belated.cli.console import error_messages
 from belated.cli.help_page import HelpCommand, HelpGroup
 from belated.service.settings import warn_about_variables
 
@@ -40,7 +41,8 @@ def _belated(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    warn_about_variables(os.environ)
+    with error_messages():
+        warn_about_variables(os.environ)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), nl=False)
         raise typer.Exit

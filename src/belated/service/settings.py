@@ -65,12 +65,11 @@ _KUBERNETES = re.compile(r"BELATED(_\w+)?_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT
 
 def settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Settings:
     """The settings from ``flags`` that are not None, the variables ``BELATED_DB`` etc., the file ``BELATED_CONFIG`` (or
-    the flag ``config``), and the defaults."""
+    the flag ``config``), and the defaults; :func:`warn_about_variables` names those that are ignored."""
     variables = os.environ if environment is None else environment
     given = dict(flags)
     config = given.pop("config", None) or variables.get("BELATED_CONFIG")
     values: dict[str, Any] = _from_file(Path(config)) if config else {}
-    warn_about_variables(variables)
     ours = {name: value for name, value in variables.items() if not _is_foreign(name, value)}
     for name, field in _NAMES.items():
         for value, where in ((ours.get(name), name), (given.get(field), field)):

@@ -246,7 +246,7 @@ def _connect(db: str, create: bool, read_only: bool) -> Database:
             "postgresql://user@host:port/database, or put ./ before a file name."
         )
     if not create and not exists:
-        raise StorageError(f"db is {db!r}, and there is no such file.")
+        raise StorageError(f"db is {db!r}, and there is no such file; give --db the path that belated serve writes to.")
     if read_only:
         return open_read_only(db)
     check_foreign(db)
