@@ -124,6 +124,14 @@ def test_what_never_comes_has_no_median() -> None:
     assert [text.get_text() for text in Never().plot().axes[0].texts] == ["100% never"]
 
 
+def test_the_plot_of_a_problem_names_the_round_if_it_matters() -> None:
+    for delay, note in (
+        (Batch(9), "feedback of pulls in round 1 that is not known yet"),
+        (Fixed(9), "feedback that is not known yet"),
+    ):
+        assert Problem([Bernoulli(0.5)] * 2, delay).plot().axes[1].get_title(loc="left") == note
+
+
 def test_values_that_hardly_occur_do_not_widen_a_plot() -> None:
     assert RewardsFromScipy(scipy.stats.poisson(3)).plot().axes[0].get_xlim()[1] < 20
     assert Categorical([0.0, 1.0], [0.999, 0.001]).plot().axes[0].get_xlim()[1] > 1

@@ -18,6 +18,7 @@ from belated.errors import InvalidParameter
 from belated.policies import UCB, SuccessiveElimination, UniformChoice
 from belated.rewards import Bernoulli
 from belated.simulation.direct_labels import spread
+from belated.simulation.figures import panel_grid
 from belated.simulation.styles import style_for
 
 PROBLEM = Problem([Bernoulli(0.3), Bernoulli(0.6), Bernoulli(0.5)], Geometric(20))
@@ -122,6 +123,13 @@ def test_a_legend_that_would_cover_a_line_is_beside_the_axes(result: Result, eve
     figure.canvas.draw()
     legend: Any = axes.get_legend()
     assert (legend.get_window_extent().x0 >= axes.get_window_extent().x1) == everywhere
+
+
+@pytest.mark.parametrize(
+    ("count", "shape"), [(1, (1, 1)), (3, (1, 3)), (4, (2, 2)), (5, (2, 3)), (7, (3, 3)), (9, (3, 3))]
+)
+def test_panels_leave_few_places_empty(count: int, shape: tuple[int, int]) -> None:
+    assert panel_grid(count) == shape
 
 
 def test_labels_that_would_overlap_move_apart() -> None:

@@ -99,6 +99,8 @@ def test_a_huge_result_is_short() -> None:
     policies = [UCB(confidence=c) for c in np.linspace(0.1, 2.0, 15)]
     result = simulate(Problem([Bernoulli(0.5)] * 50, Fixed(1)), policies, horizon=60, runs=200)
     assert len(repr(result)) < 240
+    one = simulate(Problem([Bernoulli(0.5)] * 2, Fixed(1)), UCB(), horizon=20, runs=1)
+    assert repr(one).startswith("<Result of 1 run of 20 rounds; ")
     assert "\n" not in repr(result)
     assert len(result._repr_html_()) < 20_000
 

@@ -124,6 +124,15 @@ def test_values_by_ratios_have_an_axis_by_ratios() -> None:
     assert found.plot().axes[0].get_xscale() == "log"
 
 
+def test_an_axis_by_ratios_has_a_place_for_0() -> None:
+    found = sweep(delayed, [0, 10, 100, 1000], UCB(), horizon=20, runs=2)
+    axes = found.plot().axes[0]
+    places = axes.transAxes.inverted().transform(axes.transData.transform([(delay, 0.0) for delay in found.values]))
+    gaps = np.diff(places[:, 0])
+    assert gaps[0] > 0.1
+    assert gaps[1] == pytest.approx(gaps[2])
+
+
 def test_values_that_are_no_numbers_stand_side_by_side() -> None:
     laws = {"none": 0, "long": 100}
     found = sweep(lambda law: delayed(laws[law]), laws, POLICIES, horizon=200, runs=5)

@@ -118,8 +118,9 @@ def plot_sweep(
     width = check_bands(bands)
     if isinstance(width, tuple):
         raise InvalidParameter(f"bands is {bands!r}; give a number of standard errors, or None.")
+    positive = np.array([value for value in values if value > 0.0]) if numbers else np.empty(0)
     if log is None:
-        log = "x" if numbers and is_geometric(np.array(values)) else ""
+        log = "x" if numbers and min(values) >= 0.0 and is_geometric(positive) else ""
     logarithmic = check_log(log)
     direct = check_legend(legend) == "direct"
     shown = list(range(len(labels))) if policies is None else list(policies)
@@ -136,6 +137,8 @@ def plot_sweep(
                 bars: dict[str, Any] = {"linestyle": "none", "marker": marker, "markersize": 5, "capsize": 3}
                 axes.errorbar(x, mean[number], half, color=style.colour, label=labels[number], **bars)
         set_scales(axes, logarithmic)
+        if "x" in logarithmic and 0 < positive.size < len(values):  # a place for 0, as far left as it must be
+            axes.set_xscale("symlog", linthresh=positive.min(), linscale=0.5)
         name_axes(axes, name, "pseudo-regret at the horizon")
         if ax is None:
             _set_bottom(axes, logarithmic, mean[shown])
@@ -177,6 +180,12 @@ class _LogTick(LogFormatter):
 
 
 # ---- what all plots share ----
+
+
+def panel_grid(count: int) -> tuple[int, int]:
+    """(lines, columns) of panels: up to three beside each other, and as few places left empty as can be."""
+    columns = 2 if count == 4 else min(count, 3)
+    return -(-count // columns), columns
 
 
 class drawing_on:  # noqa: N801  (a context, used like a function)

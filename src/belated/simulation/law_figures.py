@@ -101,7 +101,8 @@ def plot_problem(problem: Problem) -> Figure:
         left.margins(x=0.08 if problem.arms <= 40 else 0.02)
         caption(left, f"{plural(problem.arms, 'arm')}; the ring marks the best")
         _draw_delays(right, *_delays_of_arms(problem))
-        _style_delays(right, "feedback that is not known yet")
+        when = " of pulls in round 1" if problem.round_dependent else ""
+        _style_delays(right, f"feedback{when} that is not known yet")
         draw_legend(right, movable=True)
     return figure
 

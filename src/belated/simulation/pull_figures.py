@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from belated.problem import Problem
-from belated.simulation.figures import COLOURS, STYLE, caption, compact_tick, drawing_on, name_axes
+from belated.simulation.figures import COLOURS, STYLE, caption, compact_tick, drawing_on, name_axes, panel_grid
 from belated.simulation.notebook import new_figure, style_context
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 _MOST_ARMS = 8
 """Arms that have an area of their own; the least pulled of more arms share one."""
 _OTHERS = "#C9C9C9"
-_COLUMNS = 3
 _Area = tuple[str, str, list[int]]
 """(name, colour, arms)."""
 
@@ -46,8 +44,7 @@ def plot_pulls(result: Result, policy: str | int | None, ax: Axes | None) -> Fig
         return axes if figure is None else figure
     areas = _areas(shares, best)
     count = len(result.labels)
-    columns = min(count, _COLUMNS)
-    lines = math.ceil(count / columns)
+    lines, columns = panel_grid(count)
     with style_context(STYLE):
         figure = new_figure(1.6 + 2.6 * columns, 0.7 + 2.1 * lines)
         grid: Any = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from belated.errors import InvalidParameter
+from belated.formatting import plural
 from belated.kernel.rng import family_generator
 from belated.policies import Policy
 from belated.problem import Family, Problem
@@ -84,7 +85,7 @@ class ResultViews:
     def __repr__(self) -> str:
         final = [f"{label} {value:.4g}" for label, value in zip(self.labels, self.final.mean(axis=1), strict=True)]
         text = ", ".join(final[:4]) + (f" and {len(final) - 4} more" if len(final) > 4 else "")
-        return f"<Result of {self.runs:,} runs of {self.horizon:,} rounds; mean regret: {text}>"
+        return f"<Result of {plural(self.runs, 'run')} of {plural(self.horizon, 'round')}; mean regret: {text}>"
 
     def _repr_html_(self) -> str:
         from belated.simulation.tables import result_table

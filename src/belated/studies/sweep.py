@@ -159,8 +159,8 @@ class Sweep:
         policies
             Labels or indices of those to show, in this order; by default all.
         log
-            The logarithmic axes: "x", "y" or "xy"; by default "x" for values that are spaced by ratios. Not for heat
-            maps.
+            The logarithmic axes: "x", "y" or "xy"; by default "x" for values that are spaced by ratios, apart from
+            0. Not for heat maps.
         legend
             True, False, or "direct" for labels at the ends of the lines, if there is one parameter.
         kind

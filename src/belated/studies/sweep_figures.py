@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from belated.errors import InvalidParameter
 from belated.formatting import compact, grouped
-from belated.simulation.figures import BAND, STYLE, check_legend, compact_tick, plot_sweep
+from belated.simulation.figures import BAND, STYLE, check_legend, compact_tick, panel_grid, plot_sweep
 from belated.simulation.notebook import new_figure, style_context
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ _HEAT = LinearSegmentedColormap.from_list(
 )
 _FEW = 4
 """An axis with at most this many values is shown as panels."""
-_COLUMNS = 3
 
 
 def plot_two(
@@ -57,8 +55,8 @@ def _heat_maps(sweep: Sweep, policies: Sequence[int]) -> Figure:
     grids = sweep.mean.reshape(len(sweep.labels), len(across.values), len(up.values)).transpose(0, 2, 1)[list(policies)]
     low, high = float(grids.min()), float(grids.max())
     norm: Normalize = LogNorm(low, high) if low > 0.0 and high > 20.0 * low else Normalize(0.0, high or 1.0)
-    count, columns = len(policies), min(len(policies), _COLUMNS)
-    lines = math.ceil(count / columns)
+    count = len(policies)
+    lines, columns = panel_grid(count)
     width = max(2.2, 0.5 * len(across.values) + 0.7)
     height = max(1.7, 0.32 * len(up.values) + 0.6)
     written = grids[0].size <= 80
@@ -99,8 +97,7 @@ def _facets(sweep: Sweep, policies: Sequence[int], legend: bool, **options: Any)
         mean, stderr = mean.transpose(0, 2, 1), stderr.transpose(0, 2, 1)
     along, split = (first, second) if split_second else (second, first)
     count = len(split.values)
-    columns = min(count, _COLUMNS)
-    lines = math.ceil(count / columns)
+    lines, columns = panel_grid(count)
     with style_context(STYLE):
         figure = new_figure(0.8 + 2.9 * columns, 0.9 + 2.3 * lines)
         panels: Any = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
