@@ -40,11 +40,10 @@ _bars: list[ProgressBar] = []
 
 
 def note(text: str, style: str = "", prefix: str = "", stderr: bool = False) -> None:
-    """Print a line, above a progress bar. Only messages on a terminal are wrapped; whatever else reads it can search
-    and copy it."""
+    """Print a line, above a progress bar: wrapped at words on a terminal, and whole for whatever else reads it."""
     target = console(stderr)
     with _bars[-1].hidden() if _bars else nullcontext():
-        target.print(Text.assemble((prefix, style), text), soft_wrap=not (stderr and target.is_terminal))
+        target.print(Text.assemble((prefix, style), text), soft_wrap=not target.is_terminal)
 
 
 def note_written(what: str) -> None:
