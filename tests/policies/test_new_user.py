@@ -21,7 +21,7 @@ from belated.errors import PolicyError, StateError
 from belated.kernel.helpers import compile_helpers
 from belated.kernel.jit import JIT
 from belated.policies import Policy, ThompsonSampling
-from belated.policies._check.changes import prepare_to_compile
+from belated.policies._base.changes import prepare_to_compile
 from belated.policies._check.play import check_once, check_play
 from belated.rewards import Bernoulli
 from belated.testing import check_policy

@@ -31,9 +31,9 @@ from belated.kernel.code_key import module_digest
 from belated.kernel.intrinsics import strided_view, table_view
 from belated.kernel.jit import JIT, SIMULATED
 from belated.kernel.law_table import LawTable
+from belated.policies._base.changes import prepare_to_compile
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import REGISTERS, State
-from belated.policies._check.changes import prepare_to_compile
 
 INSTALL = "pip install 'belated[cuda]'"
 

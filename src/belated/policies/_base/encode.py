@@ -6,7 +6,7 @@ from typing import Any
 
 from belated.errors import BelatedError, InvalidParameter, PolicyError
 from belated.policies._base.policy import NO_TABLE, Policy
-from belated.policies._check.report import location_of, location_of_class, policy_error
+from belated.policies._mistakes import location_of, location_of_class, policy_error
 from belated.validation import check_integer
 
 

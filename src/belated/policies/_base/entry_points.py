@@ -15,10 +15,10 @@ from belated.kernel.code_key import code_key, python_key
 from belated.kernel.jit import entry, inline
 from belated.kernel.rng import run_key
 from belated.policies._base import interface
+from belated.policies._base.changes import prepare_to_compile
 from belated.policies._base.encode import encode_policy
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State, allocate, reset, view
-from belated.policies._check.changes import prepare_to_compile
 
 _entry_lock = threading.RLock()
 

@@ -14,7 +14,7 @@ import numpy as np
 from belated.policies._base.encode import memory_size
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State, allocate, reset
-from belated.policies._check.report import Mistake, is_outside
+from belated.policies._mistakes import Mistake, is_outside
 
 COUNTED = ("pulls", "observed", "total", "key")
 """What only the engine writes."""

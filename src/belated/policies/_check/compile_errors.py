@@ -9,7 +9,7 @@ from typing import Any
 from belated.errors import PolicyError
 from belated.kernel.jit import COMPILE_ERRORS
 from belated.policies._base.policy import Policy
-from belated.policies._check.report import WHAT_IS_ALLOWED, Location, is_outside, policy_error, raise_from
+from belated.policies._mistakes import WHAT_IS_ALLOWED, Location, is_outside, policy_error, raise_from
 
 _ON_THE_WAY = "Failed in nopython mode pipeline"
 """numba's line for each function, from the first that it was to compile to the one with the mistake."""

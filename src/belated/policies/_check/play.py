@@ -21,14 +21,15 @@ from belated.kernel.helpers import is_own, reached_functions
 from belated.kernel.pipeline import plain_python
 from belated.kernel.rng import run_key, seed_words
 from belated.policies._base import interface
+from belated.policies._base.changes import unchanged_code
+from belated.policies._base.definition import HOOKS, kernel_methods
 from belated.policies._base.encode import encode_policy, memory_size, supports_retraction
 from belated.policies._base.index import IndexPolicy
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import view
 from belated.policies._check.arrays import Ledger, checked_state
-from belated.policies._check.changes import unchanged_code
-from belated.policies._check.definition import HOOKS, kernel_methods
-from belated.policies._check.report import (
+from belated.policies._check.scan import reads, scan
+from belated.policies._mistakes import (
     Location,
     Mistake,
     code_of,
@@ -38,7 +39,6 @@ from belated.policies._check.report import (
     policy_error,
     raise_from,
 )
-from belated.policies._check.scan import reads, scan
 
 ROUNDS = 61
 """Rounds of a game: a prime, so that what counts rounds in secret is not back where it was after one."""

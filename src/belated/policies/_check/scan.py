@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.policies._check.report import Location, policy_error
+from belated.policies._mistakes import Location, policy_error
 
 _NO_LIST = "Write a loop that keeps numbers, use state.memory for more, or a tuple of fixed length such as (a, b)."
 _OPERATIONS = {

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from belated.errors import PolicyError
 from belated.kernel.code_key import LIBRARIES
 
-PACKAGE = str(Path(__file__).parents[2])
+PACKAGE = str(Path(__file__).parents[1])
 """The folder of this package: mistakes are not looked for in it."""
 
 WHAT_IS_ALLOWED = (

@@ -9,7 +9,7 @@ from typing import Any
 from belated.errors import InvalidParameter
 from belated.kernel.jit import ARGUMENTS, arguments_of
 from belated.policies._base import interface
-from belated.policies._check.report import location_of, location_of_class, policy_error
+from belated.policies._mistakes import location_of, location_of_class, policy_error
 
 HOOKS = {name: arguments_of(function) for name, function in vars(interface).items() if hasattr(function, ARGUMENTS)}
 """The kernel functions that a policy's class may bring, with the names of their arguments."""
