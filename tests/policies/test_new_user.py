@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-import textwrap
 import tracemalloc
-from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -26,71 +22,10 @@ from belated.policies._check.play import check_once, check_play
 from belated.rewards import Bernoulli
 from belated.testing import check_policy
 from new_user import KLUCB, QPMD, BatchedThompson, DelayedExp3, EpsGreedy
+from written_policy import CHOOSE, FEEDBACK, INDEX, assert_found
 
 PROBLEM = Problem([Bernoulli(0.3), Bernoulli(0.5), Bernoulli(0.7)], Geometric(20))
 FIVE = [EpsGreedy(), KLUCB(), QPMD(), DelayedExp3(), BatchedThompson()]
-
-HEAD = """
-import math, random, time
-from typing import NamedTuple
-import numpy as np
-from numpy.random import randint
-from belated.policies import ConfidencePolicy, IndexPolicy, Policy, log, policy, view
-WEIGHTS = [0.5, 1.0]
-GENERATOR = np.random.default_rng(0)
-COUNT = np.zeros(2)
-
-def squares(values):
-    return [value * value for value in values]
-
-def maybe(x):
-    if x > 0.0:
-        return x
-
-@policy
-class Mine({base}):
-    label = "mine"
-"""
-CHOOSE = "@staticmethod\ndef choose(policy, state, now):\n"
-INDEX = "@staticmethod\ndef index(policy, arm):\n"
-FEEDBACK = "@staticmethod\ndef on_feedback(policy, state, arm, reward, rank, pulled_at, now):\n"
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Iterator[Any]:
-    """Write a file with a policy and import it: (function that does, its path)."""
-    names = []
-
-    def write(base: str, body: str) -> Any:
-        name = f"written_{len(names)}_{tmp_path.name}"
-        path = tmp_path / f"{name}.py"
-        path.write_text(HEAD.format(base=base) + textwrap.indent(body, "    "))
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        names.append(name)
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module.__dict__["Mine"]
-
-    yield write
-    for name in names:
-        sys.modules.pop(name, None)
-
-
-def assert_found(error: PolicyError, line: str, message: str, advice: str) -> None:
-    """One error of at most ten lines that names the user's file and line, and what to write instead."""
-    lines = str(error).splitlines()
-    assert message in lines[0], lines
-    assert "written_" in lines[1], lines
-    number = int(lines[1].partition(", line ")[2].partition(",")[0])
-    source = Path(lines[1].split('"')[1]).read_text().splitlines()[number - 1].strip()
-    assert source == line == lines[2].strip()
-    assert advice in lines[3]
-    assert len(lines) <= 10
-    assert error.__cause__ is None
-    assert error.__suppress_context__
-
 
 MISTAKES = {
     "memory that is not declared": (

@@ -54,9 +54,16 @@ class Ledger:
             self._undo.append((plain, index, np.copy(plain[index])))
 
     def wrote(self, array: Any, index: Any) -> None:
-        """Note what is there after a write."""
+        """Note, or refuse, what is there after a write."""
         if array.label == "state.memory":
-            self._memory.update(repr(index).encode() + array.view(np.ndarray)[index].tobytes())
+            written = array.view(np.ndarray)[index]
+            if np.isnan(written).any():
+                raise Mistake(
+                    "state.memory gets NaN",
+                    "Treat the case in which there is nothing to compute from first; mark a number that is not known "
+                    "yet by -1.0 or math.inf.",
+                )
+            self._memory.update(repr(index).encode() + written.tobytes())
 
     def digest(self) -> str:
         """A hash of all that was written to state.memory, in order."""

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from belated.errors import BelatedError, PolicyError
-from belated.kernel.helpers import is_own, reached_functions
+from belated.kernel.code_key import is_own
+from belated.kernel.helpers import reached_functions
 from belated.kernel.pipeline import plain_python
 from belated.kernel.rng import run_key, seed_words
 from belated.policies._base import interface
