@@ -310,6 +310,13 @@ MISTAKES = {
         "kernel_params",
         "Write return (self.eps,)",
     ),
+    "a loop that takes years": (
+        "Policy",
+        CHOOSE + "    total = 0\n    for _ in range(10**15):\n        total += state.pulls[0]\n    return total % 2\n",
+        "total += state.pulls[0]",
+        "probably an endless loop",
+        "Make sure that each loop ends",
+    ),
     "another committed arm": (
         "Policy",
         CHOOSE + "    return 0\n@staticmethod\ndef committed_arm(policy, state):\n    return 1\n",
@@ -330,6 +337,17 @@ def test_a_mistake_is_found_at_its_line(name: str, written: Any) -> None:
     with pytest.raises(PolicyError) as live:
         Bandit(["a", "b", "c"], mine())
     assert str(live.value).splitlines()[1:] == str(simulated.value).splitlines()[1:]
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="a debugger or coverage counts the lines")
+def test_an_endless_loop_without_arrays_is_found(written: Any) -> None:
+    mine = written("Policy", CHOOSE + "    x = 1.0\n    while x > 0.0:\n        x += 1.0\n    return 0\n")
+    before = sys.gettrace()
+    with pytest.raises(PolicyError) as found:
+        check_once(mine(), 3, 100)
+    assert "probably an endless loop" in str(found.value)
+    assert "in choose" in str(found.value)
+    assert sys.gettrace() is before
 
 
 DEFINITIONS = {

@@ -36,6 +36,18 @@ class Mistake(Exception):
         self.advice = advice
 
 
+MOST_STEPS = 1_000_000
+"""Lines, or uses of arrays, of one call of a method, after which it is taken to be endless."""
+
+
+def endless(what: str) -> Mistake:
+    """The mistake of a method that does not return."""
+    return Mistake(
+        f"one call {what} and has not returned: probably an endless loop",
+        "Make sure that each loop ends, such as by for step in range(100) with a break instead of while.",
+    )
+
+
 class Location(NamedTuple):
     """A line of a user's file."""
 

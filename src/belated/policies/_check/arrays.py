@@ -14,7 +14,7 @@ import numpy as np
 from belated.policies._base.encode import memory_size
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State, allocate, reset
-from belated.policies._mistakes import Mistake, is_outside
+from belated.policies._mistakes import MOST_STEPS, Mistake, endless, is_outside
 
 COUNTED = ("pulls", "observed", "total", "key")
 """What only the engine writes."""
@@ -36,8 +36,15 @@ class Ledger:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.formula = ""  # the name of the formula that is being computed
+        self.uses = 0  # how often arrays were used since the present method was called
         self._undo: list[tuple[Any, Any, Any]] | None = None
         self._memory = hashlib.blake2b()  # of all that was written to state.memory
+
+    def use(self) -> None:
+        """Count a use of an array."""
+        self.uses += 1
+        if self.uses > MOST_STEPS:
+            raise endless(f"used arrays {MOST_STEPS:,} times")
 
     def write(self, array: Any, index: Any) -> None:
         """Note, or refuse, a write that is about to be made."""
@@ -174,6 +181,7 @@ class CheckedArray(np.ndarray[Any, Any]):
             )
 
     def _check(self, index: Any) -> None:
+        self.ledger.use()
         for axis, part in enumerate(index if isinstance(index, tuple) else (index,)):
             if part is None or part is Ellipsis or isinstance(part, slice):
                 continue

@@ -11,7 +11,7 @@ import math
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,15 @@ from belated.policies._base.index import IndexPolicy
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import view
 from belated.policies._check.arrays import Ledger, checked_state
-from belated.policies._check.scan import reads, scan
+from belated.policies._check.scan import has_while, reads, scan
 from belated.policies._mistakes import (
+    MOST_STEPS,
     Location,
     Mistake,
     code_of,
+    endless,
     explain,
+    is_outside,
     location_in,
     location_of,
     policy_error,
@@ -148,6 +151,7 @@ class CheckedGame:
         self.policy, self.arms = policy, arms
         self.now = 1
         self._ledger = Ledger(policy)
+        self._may_be_endless = has_while(reached_functions(kernel_methods(type(policy))))
         plain = encode_policy(policy, arms)
         attributes = {"__slots__": (), "owner": _CheckedOwner(type(policy), self._ledger)}
         self.parameters = type(type(plain).__name__, (type(plain),), attributes)(*plain)
@@ -248,7 +252,9 @@ class CheckedGame:
     def _playing(self, hook: str) -> Iterator[None]:
         """Run a static method as plain Python; whatever it raises becomes one error."""
         try:
-            with plain_python(), np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore"):
+            self._ledger.uses = 0
+            counted = _counted_lines() if self._may_be_endless and self.now <= ROUNDS else nullcontext()
+            with plain_python(), np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore"), counted:
                 yield
         except BelatedError:
             raise
@@ -260,6 +266,31 @@ class CheckedGame:
                     where = error.location()
             where = where or location_of(getattr(type(self.policy), hook))
             raise_from(policy_error(f"{type(self.policy).__name__}: {what}", where, advice), error)
+
+
+@contextmanager
+def _counted_lines() -> Iterator[None]:
+    """Count the lines of the user's code; a mistake if there are too many. Not while a debugger counts them."""
+    left = MOST_STEPS
+
+    def count(frame: Any, event: str, _: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise endless(f"played {MOST_STEPS:,} lines")
+        return count
+
+    def enter(frame: Any, event: str, argument: Any) -> Any:
+        return count if is_outside(frame.f_code.co_filename) else None
+
+    if sys.gettrace() is not None:
+        yield
+        return
+    sys.settrace(enter)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
 
 
 def _caches_indices(policy: type[Policy]) -> bool:

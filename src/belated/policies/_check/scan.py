@@ -131,3 +131,13 @@ def reads(functions: Iterable[FunctionType], attribute: str) -> Iterator[Locatio
         for step in dis.get_instructions(function):
             if step.opname == "LOAD_ATTR" and step.argval == attribute and step.positions is not None:
                 yield Location(function.__code__.co_filename, step.positions.lineno or 0, function.__name__)
+
+
+def has_while(functions: Iterable[FunctionType]) -> bool:
+    """Whether a function has a loop that may be endless."""
+    for function in functions:
+        steps = list(dis.get_instructions(function))
+        heads = {step.offset for step in steps if step.opname == "FOR_ITER"}
+        if any("JUMP_BACKWARD" in step.opname and step.argval not in heads for step in steps):
+            return True
+    return False
