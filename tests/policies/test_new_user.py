@@ -13,7 +13,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from belated import Bandit, Problem, simulate
 from belated.delays import Fixed, Geometric
-from belated.errors import PolicyError, StateError
+from belated.errors import InvalidParameter, PolicyError, StateError
 from belated.kernel.helpers import compile_helpers
 from belated.kernel.jit import JIT
 from belated.policies import Policy, ThompsonSampling
@@ -317,6 +317,49 @@ MISTAKES = {
         "probably an endless loop",
         "Make sure that each loop ends",
     ),
+    "one index into the memory": (
+        "IndexPolicy",
+        "memory = 1\n" + INDEX + "    return arm.memory[0]\n",
+        "return arm.memory[0]",
+        "index returned an array, state.memory",
+        "arm.memory[arm.number, number]",
+    ),
+    "one index into the memory, and arithmetic": (
+        "IndexPolicy",
+        "memory = 1\n" + INDEX + "    return arm.memory[0] + 1.0\n",
+        "return arm.memory[0] + 1.0",
+        "np.add of state.memory makes a new array",
+        "arm.memory[arm.number, number]",
+    ),
+    "NaN in the memory": (
+        "Policy",
+        "memory = 1\n" + FEEDBACK + "    state.memory[arm, 0] = math.nan\n" + CHOOSE + "    return 0\n",
+        "state.memory[arm, 0] = math.nan",
+        "state.memory gets NaN",
+        "mark a number that is not known yet by -1.0",
+    ),
+    "self in a static method": (
+        "IndexPolicy",
+        "eps: float = 0.1\n" + INDEX + "    return self.eps\n",
+        "return self.eps",
+        "a static method has no self",
+        "Write policy instead of self",
+    ),
+    "too many kernel_params": (
+        "IndexPolicy",
+        "def kernel_params(self, arms):\n    return 0.1, 0.2\n" + INDEX + "    return 1.0\n",
+        "def kernel_params(self, arms):",
+        "it gives 2 numbers for 0 fields",
+        "leave kernel_params out",
+    ),
+    "kernel_params that fail": (
+        "IndexPolicy",
+        "class KernelParams(NamedTuple):\n    eps: float\n"
+        "def kernel_params(self, arms):\n    return (1 / 0,)\n" + INDEX + "    return policy.eps\n",
+        "return (1 / 0,)",
+        "ZeroDivisionError: division by zero",
+        "Write return (self.eps,)",
+    ),
     "another committed arm": (
         "Policy",
         CHOOSE + "    return 0\n@staticmethod\ndef committed_arm(policy, state):\n    return 1\n",
@@ -339,6 +382,18 @@ def test_a_mistake_is_found_at_its_line(name: str, written: Any) -> None:
     assert str(live.value).splitlines()[1:] == str(simulated.value).splitlines()[1:]
 
 
+@pytest.mark.skipif(not JIT, reason="plain Python knows None")
+def test_a_variable_that_is_none_at_first_is_named(written: Any) -> None:
+    loop = "    for arm in range(state.arms):\n        if best is None or state.total[arm] > state.total[best]:\n"
+    mine = written("Policy", CHOOSE + "    best = None\n" + loop + "            best = arm\n    return best\n")
+    with pytest.raises(PolicyError) as found:
+        simulate(PROBLEM, mine(), horizon=1000, runs=2)
+    assert_found(found.value, "best = None", "cannot be compiled: best is None at first", "such as best = 0")
+    with pytest.raises(PolicyError) as live:
+        Bandit(["a", "b", "c"], mine()).choose()
+    assert str(live.value) == str(found.value)
+
+
 @pytest.mark.skipif(sys.gettrace() is not None, reason="a debugger or coverage counts the lines")
 def test_an_endless_loop_without_arrays_is_found(written: Any) -> None:
     mine = written("Policy", CHOOSE + "    x = 1.0\n    while x > 0.0:\n        x += 1.0\n    return 0\n")
@@ -351,6 +406,30 @@ def test_an_endless_loop_without_arrays_is_found(written: Any) -> None:
 
 
 DEFINITIONS = {
+    "self": (
+        "Policy",
+        "@staticmethod\ndef choose(self, state, now):\n    return 0\n",
+        "def choose(self, state, now):",
+        "takes (self, state, now)",
+        "there is no self",
+    ),
+    "its own __init__": (
+        "Policy",
+        "def __init__(self, eps):\n    self.eps = eps\n" + CHOOSE + "    return 0\n",
+        "def __init__(self, eps):",
+        "has its own __init__",
+        "Write each parameter as a line of the class",
+    ),
+    **{
+        f"a misspelt {name}": ("Policy", f"{text}\n" + CHOOSE + "    return 0\n", line, name, f"Write {meant}")
+        for name, meant, text, line in (
+            ("on_feedbak", "on_feedback", "@staticmethod\ndef on_feedbak():\n    pass", "def on_feedbak():"),
+            ("chose", "choose", "@staticmethod\ndef chose():\n    pass", "def chose():"),
+            ("kernel_parameters", "kernel_params", "def kernel_parameters():\n    pass", "def kernel_parameters():"),
+            ("memmory", "memory", "memmory = 2", "class Mine(Policy):"),
+            ("supports_retractions", "supports_retraction", "supports_retractions = True", "class Mine(Policy):"),
+        )
+    },
     "other arguments": (
         "IndexPolicy",
         "@staticmethod\ndef index(policy, arms):\n    return 1.0\n",
@@ -598,6 +677,39 @@ def test_the_contract_names_a_policy_that_changes_from_one_call_to_the_next() ->
 
     with pytest.raises(Exception, match="not registered"):
         check_policy(Changing())
+
+
+@pytest.mark.parametrize(
+    ("correction", "what"),
+    [
+        ("pass", "feedback 1 is replaced by 0.25"),
+        ("if pulls == 0:\n        state.memory[arm, 0] += total", "a pull with feedback 1 is retracted"),
+        ("state.memory[arm, 0] += total", ""),
+    ],
+)
+def test_the_contract_notices_feedback_that_is_not_undone(correction: str, what: str, written: Any) -> None:
+    mine = written(
+        "Policy",
+        "memory = 1\nsupports_retraction = True\n"
+        + FEEDBACK
+        + "    state.memory[arm, 0] += reward\n"
+        + "@staticmethod\ndef on_correction(policy, state, arm, rank, pulled_at, pulls, observed, total):\n"
+        + f"    {correction}\n"
+        + CHOOSE
+        + "    return now % state.arms\n",
+    )
+    if not what:
+        check_policy(mine(), problems={})
+        return
+    with pytest.raises(PolicyError) as found:
+        check_policy(mine(), problems={})
+    line = "def on_correction(policy, state, arm, rank, pulled_at, pulls, observed, total):"
+    assert_found(found.value, line, what, "Let on_correction put right what on_feedback wrote")
+
+
+def test_the_contract_takes_an_object() -> None:
+    with pytest.raises(InvalidParameter, match=r"policy is <class .*; give a policy, such as EpsGreedy\(\)"):
+        check_policy(EpsGreedy)  # type: ignore[arg-type]
 
 
 def test_the_contract_compares_plain_and_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

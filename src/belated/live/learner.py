@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.errors import IncompatibleState, InvalidParameter, StateError
+from belated.errors import IncompatibleState, StateError
 from belated.kernel.jit import JIT, ignore_overflow
 from belated.kernel.rng import check_seed, seed_words
 from belated.live.types import UNIT_RANGE, ArmSummary, Name
@@ -59,9 +59,6 @@ class Learner:
         *,
         check: bool = True,
     ) -> None:
-        if not isinstance(policy, Policy):
-            hint = f"{policy.__name__}()" if isinstance(policy, type) else "UCB()"
-            raise InvalidParameter(f"policy is {policy!r}; give a policy, such as {hint}.")
         check_registered(policy)
         self.policy = policy
         self.seed = check_seed(seed)

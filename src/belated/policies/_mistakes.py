@@ -28,6 +28,12 @@ WHAT_IS_ALLOWED = (
 )
 
 
+TWO_INDICES = (
+    "state.memory has two indices, [arm, number], in a formula arm.memory[arm.number, number], and the class declares "
+    "memory, how many numbers there are; the other arrays of state have one, [arm]."
+)
+
+
 class Mistake(Exception):
     """Something that a policy must not do, and what to write instead; found where it happens."""
 
@@ -144,10 +150,13 @@ def explain(error: BaseException, policy: type[Any]) -> tuple[str, str]:
             f"{error}, such as the square root or logarithm of a negative number: NaN or inf in compiled code",
             "Write max(x, 0.0) under a root, max(x, 1.0) in a logarithm of a count, or treat that case first.",
         )
+    if isinstance(error, NameError) and error.name == "self":
+        advice = "Write policy instead of self: it has the numbers of KernelParams, such as policy.eps."
+        return "a static method has no self", advice
     if isinstance(error, NameError):
         return str(error), "Define it, or import it where the policy is defined."
     if isinstance(error, IndexError):
-        return str(error), "state.memory has two indices, [arm, number]; the other arrays of state have one, [arm]."
+        return str(error), TWO_INDICES
     return f"{type(error).__name__}: {error}", WHAT_IS_ALLOWED
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from belated.policies._base.encode import memory_size
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State, allocate, reset
-from belated.policies._mistakes import MOST_STEPS, Mistake, endless, is_outside
+from belated.policies._mistakes import MOST_STEPS, TWO_INDICES, Mistake, endless, is_outside
 
 COUNTED = ("pulls", "observed", "total", "key")
 """What only the engine writes."""
@@ -169,7 +169,8 @@ class CheckedArray(np.ndarray[Any, Any]):
         if any(isinstance(part, np.ndarray) and part.ndim > 0 for part in parts):
             raise Mistake(
                 f"{what} makes a new array, which compiled code must not",
-                "Write a loop, such as for arm in range(state.arms), with numbers; or keep them in state.memory.",
+                "Write a loop, such as for arm in range(state.arms), with numbers; or keep them in state.memory. "
+                + (TWO_INDICES if self.label == "state.memory" else ""),
             )
         return result
 

@@ -32,6 +32,7 @@ from belated.policies._check.arrays import Ledger, checked_state
 from belated.policies._check.scan import has_while, reads, scan
 from belated.policies._mistakes import (
     MOST_STEPS,
+    TWO_INDICES,
     Location,
     Mistake,
     code_of,
@@ -129,6 +130,8 @@ def _wrong_result(name: str, result: Any) -> tuple[str, str] | None:
     if name in _PAIRS and not (isinstance(result, tuple) and len(result) == 2):
         return f"{name} returned {result!r}", "Return two numbers, such as return a, b."
     for value in result if name in _PAIRS else (result,) if name in _NUMBERS else ():
+        if isinstance(value, np.ndarray):
+            return f"{name} returned an array, {value!r}", TWO_INDICES
         if not _is_number(value):
             return f"{name} returned {value!r}, which is not a number", "Return one number in every case."
         if math.isnan(value):

@@ -141,3 +141,14 @@ def has_while(functions: Iterable[FunctionType]) -> bool:
         if any("JUMP_BACKWARD" in step.opname and step.argval not in heads for step in steps):
             return True
     return False
+
+
+def none_variables(functions: Iterable[FunctionType]) -> Iterator[tuple[str, Location]]:
+    """The variables that are set to None, and where."""
+    for function in functions:
+        before: Any = None
+        for step in dis.get_instructions(function):
+            if step.opname == "STORE_FAST" and before.opname == "LOAD_CONST" and before.argval is None:
+                line = step.positions.lineno if step.positions is not None else None
+                yield str(step.argval), Location(function.__code__.co_filename, line or 0, function.__name__)
+            before = step
