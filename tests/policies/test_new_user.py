@@ -352,6 +352,14 @@ MISTAKES = {
         "it gives 2 numbers for 0 fields",
         "leave kernel_params out",
     ),
+    "random kernel_params": (
+        "IndexPolicy",
+        "class KernelParams(NamedTuple):\n    eps: float\n"
+        "def kernel_params(self, arms):\n    return (random.random(),)\n" + INDEX + "    return policy.eps\n",
+        "def kernel_params(self, arms):",
+        "gives other numbers when it is called again",
+        "no random numbers",
+    ),
     "kernel_params that fail": (
         "IndexPolicy",
         "class KernelParams(NamedTuple):\n    eps: float\n"

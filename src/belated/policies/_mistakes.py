@@ -155,6 +155,8 @@ def explain(error: BaseException, policy: type[Any]) -> tuple[str, str]:
         return "a static method has no self", advice
     if isinstance(error, NameError):
         return str(error), "Define it, or import it where the policy is defined."
+    if isinstance(error, MemoryError):
+        return str(error), "Declare less memory: it is needed for each arm, and once more."
     if isinstance(error, IndexError):
         return str(error), TWO_INDICES
     return f"{type(error).__name__}: {error}", WHAT_IS_ALLOWED

@@ -354,6 +354,12 @@ def check_play(policy: Policy, arms: int, horizon: int | None, rounds: int = ROU
 def _check_games(policy: Policy, arms: int, horizon: int | None, rounds: int) -> None:
     """Play under each kind of delay; under the last one twice, and longer if the policy keeps statistics of its own:
     their places may depend on the round, or on the rank of a pull."""
+    if str(encode_policy(policy, arms)) != str(encode_policy(policy, arms)):
+        raise policy_error(
+            f"{type(policy).__name__}.kernel_params gives other numbers when it is called again",
+            location_of(type(policy).kernel_params),
+            "Compute them from the policy's parameters and the number of arms alone: no random numbers, no time.",
+        )
     if memory_size(policy, arms, horizon) > 0 and rounds == ROUNDS:
         _play(policy, arms, horizon, min(LONG_ROUNDS, horizon or LONG_ROUNDS), DELAYS["with a fixed delay"])
     for delay in DELAYS.values():
