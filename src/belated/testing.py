@@ -26,6 +26,7 @@ from belated.live.learner import Learner
 from belated.policies import Policy
 from belated.policies._base.encode import check_registered, supports_retraction
 from belated.policies._check.play import CheckedGame, check_code, check_play
+from belated.policies._mistakes import location_of, policy_error
 from belated.problem import Problem
 from belated.rewards import Bernoulli, Beta, Categorical, Uniform
 from belated.simulation.result import Result
@@ -61,7 +62,8 @@ def check_policy(
       default :func:`default_problems`), to the last bit.
     - The same seed gives the same result: again, with several threads, and with fewer runs.
     - A live bandit that is saved and restored goes on as if nothing had happened.
-    - Where the policy supports it, pulls are retracted, feedback is replaced and arms are added.
+    - Where the policy supports it, pulls are retracted, feedback is replaced and arms are added. A reward that is
+      replaced, or retracted with its pull, leaves nothing behind in the policy's memory and indices.
 
     >>> from belated.policies import UCB
     >>> check_policy(UCB(confidence=1.0), problems={"coins": Problem([Bernoulli(0.3), Bernoulli(0.7)], Fixed(2))})
@@ -78,6 +80,7 @@ def check_policy(
         _check_live(knowing, problem, plain[0], where, seed)
     if supports_retraction(policy):
         _check_corrections(knowing, seed)
+        _check_undone(knowing, seed)
     if policy.supports_new_arms and Learner(2, knowing, seed).supports_new_arms:
         _check_new_arms(knowing, seed)
 
@@ -276,6 +279,47 @@ def _check_corrections(policy: Policy, seed: int) -> None:
             if found != expected:
                 raise _differ(where, f"bounds of arm {arm} in plain Python and compiled, after {step}", expected, found)
     _check_saved(learner, where)
+
+
+def _check_undone(policy: Policy, seed: int) -> None:
+    """A reward that is replaced, or retracted with its pull, leaves nothing behind in the memory and the indices. What
+    else was learnt from the feedback, such as its delay, may stay."""
+    for rounds in range(1, 13):
+        replaced = _after(policy, seed, rounds, 1.0, (0, 0.0, -0.75))
+        at_once = _after(policy, seed, rounds, 0.25)
+        _check_same_memory(policy, replaced, at_once, "feedback 1 is replaced by 0.25", "0.25 comes at once")
+        first, second = (_after(policy, seed, rounds, x, (-1, -1.0, -x)) for x in (1.0, 0.25))
+        _check_same_memory(policy, first, second, "a pull with feedback 1 is retracted", "its feedback was 0.25")
+
+
+def _after(
+    policy: Policy, seed: int, rounds: int, reward: float, correction: tuple[int, float, float] | None = None
+) -> CheckedGame:
+    """A short game, whose last pull has this feedback and is then corrected."""
+    game = CheckedGame(policy, 3, policy.horizon, seed)
+    arm, rank = game.choose()
+    for now in range(1, rounds):
+        game.observe(arm, now % 3 / 2.0, rank, now)
+        arm, rank = game.choose()
+    game.observe(arm, reward, rank, rounds)
+    if correction is not None:
+        game.correct(arm, rank, rounds, *correction)
+    return game
+
+
+def _check_same_memory(policy: Policy, corrected: CheckedGame, expected: CheckedGame, what: str, other: str) -> None:
+    for name in ("memory", "score"):
+        found, right = (np.asarray(getattr(game.state, name))[:3].view(np.ndarray) for game in (corrected, expected))
+        wrong = np.argwhere(~np.isclose(found, right, rtol=1e-9, atol=1e-9, equal_nan=True))
+        if wrong.size:
+            place = tuple(int(number) for number in wrong[0])
+            raise policy_error(
+                f"{type(policy).__name__}: after {what}, state.{name}[{', '.join(map(str, place))}] is "
+                f"{found[place]:g}, and {right[place]:g} if {other}",
+                location_of(type(policy).on_correction),
+                "Let on_correction put right what on_feedback wrote to state.memory (it gets what to add to the pulls, "
+                "the feedback and its sum); or set supports_retraction = False.",
+            ) from None
 
 
 def _change(learner: Learner, step: str, pull: _Pull, reward: float) -> tuple[int, float, float]:

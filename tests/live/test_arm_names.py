@@ -52,6 +52,7 @@ ARMS: list[list[Any]] = [
     [("a", 1), ("a", 2), ("a", ("b", None))],
     [1, "1", (1,), (1, 1)],
     list(Colour),
+    list(Size),
     [Offer(9.5, Colour.RED), Offer(9.5, Colour.GREEN)],
     [frozenset("abcdef"), frozenset("abcdeg"), frozenset()],
     [int, str, math.sqrt],
@@ -103,7 +104,7 @@ def test_other_objects_are_given_again(arms: list[Any]) -> None:
 
 
 def test_texts_and_numbers_of_other_types_come_back_equal() -> None:
-    for arms in (list(Word), list(Size), [np.int64(1), np.float64(2.5), np.str_("x")]):
+    for arms in (list(Word), [np.int64(1), np.float64(2.5), np.str_("x")]):
         bandit = played(arms)
         again = Bandit.from_dict(json.loads(json.dumps(bandit.to_dict(), allow_nan=False)))
         assert again.arms == bandit.arms

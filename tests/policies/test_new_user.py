@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-import textwrap
 import tracemalloc
-from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,80 +13,19 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from belated import Bandit, Problem, simulate
 from belated.delays import Fixed, Geometric
-from belated.errors import PolicyError, StateError
+from belated.errors import InvalidParameter, PolicyError, StateError
 from belated.kernel.helpers import compile_helpers
 from belated.kernel.jit import JIT
 from belated.policies import Policy, ThompsonSampling
-from belated.policies._check.changes import prepare_to_compile
+from belated.policies._base.changes import prepare_to_compile
 from belated.policies._check.play import check_once, check_play
 from belated.rewards import Bernoulli
 from belated.testing import check_policy
 from new_user import KLUCB, QPMD, BatchedThompson, DelayedExp3, EpsGreedy
+from written_policy import CHOOSE, FEEDBACK, INDEX, assert_found
 
 PROBLEM = Problem([Bernoulli(0.3), Bernoulli(0.5), Bernoulli(0.7)], Geometric(20))
 FIVE = [EpsGreedy(), KLUCB(), QPMD(), DelayedExp3(), BatchedThompson()]
-
-HEAD = """
-import math, random, time
-from typing import NamedTuple
-import numpy as np
-from numpy.random import randint
-from belated.policies import ConfidencePolicy, IndexPolicy, Policy, log, policy, view
-WEIGHTS = [0.5, 1.0]
-GENERATOR = np.random.default_rng(0)
-COUNT = np.zeros(2)
-
-def squares(values):
-    return [value * value for value in values]
-
-def maybe(x):
-    if x > 0.0:
-        return x
-
-@policy
-class Mine({base}):
-    label = "mine"
-"""
-CHOOSE = "@staticmethod\ndef choose(policy, state, now):\n"
-INDEX = "@staticmethod\ndef index(policy, arm):\n"
-FEEDBACK = "@staticmethod\ndef on_feedback(policy, state, arm, reward, rank, pulled_at, now):\n"
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Iterator[Any]:
-    """Write a file with a policy and import it: (function that does, its path)."""
-    names = []
-
-    def write(base: str, body: str) -> Any:
-        name = f"written_{len(names)}_{tmp_path.name}"
-        path = tmp_path / f"{name}.py"
-        path.write_text(HEAD.format(base=base) + textwrap.indent(body, "    "))
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        names.append(name)
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module.__dict__["Mine"]
-
-    yield write
-    for name in names:
-        sys.modules.pop(name, None)
-
-
-def assert_found(error: PolicyError, line: str, message: str, advice: str) -> None:
-    """One error of at most ten lines that names the user's file and line, and what to write instead."""
-    lines = str(error).splitlines()
-    assert message in lines[0], lines
-    assert "written_" in lines[1], lines
-    number = int(lines[1].partition(", line ")[2].partition(",")[0])
-    source = Path(lines[1].split('"')[1]).read_text().splitlines()[number - 1].strip()
-    assert source == line == lines[2].strip()
-    assert advice in lines[3]
-    assert len(lines) <= 10
-    assert error.__cause__ is None
-    assert error.__suppress_context__
-
 
 MISTAKES = {
     "memory that is not declared": (
@@ -375,6 +310,64 @@ MISTAKES = {
         "kernel_params",
         "Write return (self.eps,)",
     ),
+    "a loop that takes years": (
+        "Policy",
+        CHOOSE + "    total = 0\n    for _ in range(10**15):\n        total += state.pulls[0]\n    return total % 2\n",
+        "total += state.pulls[0]",
+        "probably an endless loop",
+        "Make sure that each loop ends",
+    ),
+    "one index into the memory": (
+        "IndexPolicy",
+        "memory = 1\n" + INDEX + "    return arm.memory[0]\n",
+        "return arm.memory[0]",
+        "index returned an array, state.memory",
+        "arm.memory[arm.number, number]",
+    ),
+    "one index into the memory, and arithmetic": (
+        "IndexPolicy",
+        "memory = 1\n" + INDEX + "    return arm.memory[0] + 1.0\n",
+        "return arm.memory[0] + 1.0",
+        "np.add of state.memory makes a new array",
+        "arm.memory[arm.number, number]",
+    ),
+    "NaN in the memory": (
+        "Policy",
+        "memory = 1\n" + FEEDBACK + "    state.memory[arm, 0] = math.nan\n" + CHOOSE + "    return 0\n",
+        "state.memory[arm, 0] = math.nan",
+        "state.memory gets NaN",
+        "mark a number that is not known yet by -1.0",
+    ),
+    "self in a static method": (
+        "IndexPolicy",
+        "eps: float = 0.1\n" + INDEX + "    return self.eps\n",
+        "return self.eps",
+        "a static method has no self",
+        "Write policy instead of self",
+    ),
+    "too many kernel_params": (
+        "IndexPolicy",
+        "def kernel_params(self, arms):\n    return 0.1, 0.2\n" + INDEX + "    return 1.0\n",
+        "def kernel_params(self, arms):",
+        "it gives 2 numbers for 0 fields",
+        "leave kernel_params out",
+    ),
+    "random kernel_params": (
+        "IndexPolicy",
+        "class KernelParams(NamedTuple):\n    eps: float\n"
+        "def kernel_params(self, arms):\n    return (random.random(),)\n" + INDEX + "    return policy.eps\n",
+        "def kernel_params(self, arms):",
+        "gives other numbers when it is called again",
+        "no random numbers",
+    ),
+    "kernel_params that fail": (
+        "IndexPolicy",
+        "class KernelParams(NamedTuple):\n    eps: float\n"
+        "def kernel_params(self, arms):\n    return (1 / 0,)\n" + INDEX + "    return policy.eps\n",
+        "return (1 / 0,)",
+        "ZeroDivisionError: division by zero",
+        "Write return (self.eps,)",
+    ),
     "another committed arm": (
         "Policy",
         CHOOSE + "    return 0\n@staticmethod\ndef committed_arm(policy, state):\n    return 1\n",
@@ -397,7 +390,54 @@ def test_a_mistake_is_found_at_its_line(name: str, written: Any) -> None:
     assert str(live.value).splitlines()[1:] == str(simulated.value).splitlines()[1:]
 
 
+@pytest.mark.skipif(not JIT, reason="plain Python knows None")
+def test_a_variable_that_is_none_at_first_is_named(written: Any) -> None:
+    loop = "    for arm in range(state.arms):\n        if best is None or state.total[arm] > state.total[best]:\n"
+    mine = written("Policy", CHOOSE + "    best = None\n" + loop + "            best = arm\n    return best\n")
+    with pytest.raises(PolicyError) as found:
+        simulate(PROBLEM, mine(), horizon=1000, runs=2)
+    assert_found(found.value, "best = None", "cannot be compiled: best is None at first", "such as best = 0")
+    with pytest.raises(PolicyError) as live:
+        Bandit(["a", "b", "c"], mine()).choose()
+    assert str(live.value) == str(found.value)
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="a debugger or coverage counts the lines")
+def test_an_endless_loop_without_arrays_is_found(written: Any) -> None:
+    mine = written("Policy", CHOOSE + "    x = 1.0\n    while x > 0.0:\n        x += 1.0\n    return 0\n")
+    before = sys.gettrace()
+    with pytest.raises(PolicyError) as found:
+        check_once(mine(), 3, 100)
+    assert "probably an endless loop" in str(found.value)
+    assert "in choose" in str(found.value)
+    assert sys.gettrace() is before
+
+
 DEFINITIONS = {
+    "self": (
+        "Policy",
+        "@staticmethod\ndef choose(self, state, now):\n    return 0\n",
+        "def choose(self, state, now):",
+        "takes (self, state, now)",
+        "there is no self",
+    ),
+    "its own __init__": (
+        "Policy",
+        "def __init__(self, eps):\n    self.eps = eps\n" + CHOOSE + "    return 0\n",
+        "def __init__(self, eps):",
+        "has its own __init__",
+        "Write each parameter as a line of the class",
+    ),
+    **{
+        f"a misspelt {name}": ("Policy", f"{text}\n" + CHOOSE + "    return 0\n", line, name, f"Write {meant}")
+        for name, meant, text, line in (
+            ("on_feedbak", "on_feedback", "@staticmethod\ndef on_feedbak():\n    pass", "def on_feedbak():"),
+            ("chose", "choose", "@staticmethod\ndef chose():\n    pass", "def chose():"),
+            ("kernel_parameters", "kernel_params", "def kernel_parameters():\n    pass", "def kernel_parameters():"),
+            ("memmory", "memory", "memmory = 2", "class Mine(Policy):"),
+            ("supports_retractions", "supports_retraction", "supports_retractions = True", "class Mine(Policy):"),
+        )
+    },
     "other arguments": (
         "IndexPolicy",
         "@staticmethod\ndef index(policy, arms):\n    return 1.0\n",
@@ -645,6 +685,39 @@ def test_the_contract_names_a_policy_that_changes_from_one_call_to_the_next() ->
 
     with pytest.raises(Exception, match="not registered"):
         check_policy(Changing())
+
+
+@pytest.mark.parametrize(
+    ("correction", "what"),
+    [
+        ("pass", "feedback 1 is replaced by 0.25"),
+        ("if pulls == 0:\n        state.memory[arm, 0] += total", "a pull with feedback 1 is retracted"),
+        ("state.memory[arm, 0] += total", ""),
+    ],
+)
+def test_the_contract_notices_feedback_that_is_not_undone(correction: str, what: str, written: Any) -> None:
+    mine = written(
+        "Policy",
+        "memory = 1\nsupports_retraction = True\n"
+        + FEEDBACK
+        + "    state.memory[arm, 0] += reward\n"
+        + "@staticmethod\ndef on_correction(policy, state, arm, rank, pulled_at, pulls, observed, total):\n"
+        + f"    {correction}\n"
+        + CHOOSE
+        + "    return now % state.arms\n",
+    )
+    if not what:
+        check_policy(mine(), problems={})
+        return
+    with pytest.raises(PolicyError) as found:
+        check_policy(mine(), problems={})
+    line = "def on_correction(policy, state, arm, rank, pulled_at, pulls, observed, total):"
+    assert_found(found.value, line, what, "Let on_correction put right what on_feedback wrote")
+
+
+def test_the_contract_takes_an_object() -> None:
+    with pytest.raises(InvalidParameter, match=r"policy is <class .*; give a policy, such as EpsGreedy\(\)"):
+        check_policy(EpsGreedy)  # type: ignore[arg-type]
 
 
 def test_the_contract_compares_plain_and_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

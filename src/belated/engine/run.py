@@ -17,6 +17,7 @@ import numpy as np
 from belated.engine.ring_buffer import RingBuffer
 from belated.engine.run_io import (
     BAD_ARM,
+    BAD_NUMBER,
     FINISHED,
     NO_ROOM,
     ONE,
@@ -313,6 +314,8 @@ def _play_chunk(
             position[1] = now
             position[2] = point
             return status
+        if interface.has_nan(policy, state):
+            return BAD_NUMBER
         end_run(run, output, state, source, number)
         position[0] += 1
         position[1] = 0

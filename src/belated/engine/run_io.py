@@ -13,7 +13,7 @@ from belated.kernel.jit import inline, select
 from belated.kernel.rng import run_key, word
 from belated.policies._base.state import State
 
-FINISHED, NO_ROOM, STOPPED, BAD_ARM = range(4)
+FINISHED, NO_ROOM, STOPPED, BAD_ARM, BAD_NUMBER = range(5)
 """Why playing ended. After NO_ROOM a timing wheel goes on where it stopped, with a larger pool; what was played
 speculatively is played again."""
 

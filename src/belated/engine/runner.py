@@ -15,17 +15,17 @@ from belated.engine.compile_status import CompileStatus
 from belated.engine.encode import EncodedProblem
 from belated.engine.ring_buffer import RingBuffer
 from belated.engine.run import play_ring, play_ring_shuffled, play_wheel, play_wheel_shuffled
-from belated.engine.run_io import BAD_ARM, FINISHED, NO_ROOM, STOPPED, RunInput, RunOutput
+from belated.engine.run_io import BAD_ARM, BAD_NUMBER, FINISHED, NO_ROOM, STOPPED, RunInput, RunOutput
 from belated.engine.sources import BitBuffer, DrawBuffer
 from belated.engine.speculative import packed_wheel
 from belated.engine.speculative.play import LONGEST, play_speculatively, play_speculatively_shuffled
 from belated.kernel.jit import compile_for, ignore_overflow
 from belated.kernel.rng import seed_words
 from belated.policies._base.encode import memory_size
-from belated.policies._base.entry_points import entry_for, no_such_arm, with_table
+from belated.policies._base.entry_points import entry_for, with_table
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State, allocate
-from belated.policies._check.compile_errors import is_from_compiler, raise_cannot_compile
+from belated.policies._check.run_errors import no_such_arm, not_a_number, short_errors
 
 TABLE_SIZE = 1 << 16
 """Counts up to which a policy's bonus is looked up in a table."""
@@ -82,6 +82,8 @@ def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[RunO
             status = _play(loop, policy, chunk.problem, run, output, np.zeros(3, np.int64))
         if status == BAD_ARM:
             raise no_such_arm(policy, run.gap.shape[1])
+        if status == BAD_NUMBER:
+            raise not_a_number(policy)
         if status == STOPPED:
             return None
         outputs.append(output)
@@ -234,10 +236,6 @@ def _parameters(policy: Policy, run: RunInput) -> Any:
 def _call(loop: Loop, policy: Policy, *arguments: Any) -> int:
     """Call a loop compiled for the policy."""
     entry = entry_for(loop, type(policy))
-    try:
+    with short_errors(policy):
         compile_for(entry, *arguments)
-    except Exception as error:
-        if is_from_compiler(error):
-            raise_cannot_compile(policy, error)
-        raise
-    return int(entry(*arguments))
+        return int(entry(*arguments))

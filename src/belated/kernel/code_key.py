@@ -2,8 +2,9 @@
 
 It covers all that decides the machine code of an entry: its bytecode, every function that it reaches, the constants
 that these see by a name, the flags of the policy's class that are compiled in, and the versions of Python and numba.
-Docstrings, comments and line numbers are not part of it. So an edit recompiles the policies that can notice it and no
-others. Code with a value that cannot be hashed has no key: it is compiled again in every process.
+Docstrings, comments and line numbers are not part of it; only the lines of a user's function, whose indices are checked
+(:mod:`belated.kernel.pipeline`), count from the first of its body on. So an edit recompiles the policies that can
+notice it and no others. Code with a value that cannot be hashed has no key: it is compiled again in every process.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from numba.core.registry import cpu_target
 PARTS = "_belated_parts"
 """Attribute of a function whose body is chosen by types: what gives (name, value) of all it may use, from a policy's
 class or None."""
+
+_PACKAGE = __name__.partition(".")[0]
 
 LIBRARIES = ("numba", "numpy", "llvmlite", "scipy")
 """What comes from these, or from Python itself, counts by its name."""
@@ -59,6 +62,18 @@ def code_digest(code: CodeType) -> str:
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     shape = (arguments, names, code.co_freevars, code.co_cellvars, code.co_flags & 0xFF, constants)
     return hashlib.sha256(repr(shape).encode() + steps + code.co_exceptiontable).hexdigest()
+
+
+def first_line(code: CodeType) -> int:
+    """The first line of a function's body, behind its docstring."""
+    lines = [line for _, _, line in code.co_lines() if line is not None and line != code.co_firstlineno]
+    return min(lines, default=code.co_firstlineno)
+
+
+def _lines(code: CodeType) -> str:
+    """The lines of a function, from the first of its body on: an index out of bounds names one of them."""
+    first = first_line(code)
+    return f" {[line - first for _, _, line in code.co_lines() if line is not None and line >= first]}"
 
 
 def _constant(value: Any) -> str:
@@ -111,7 +126,8 @@ class _Walk:
                 body = python_of(function)
                 options = sorted(getattr(function, "targetoptions", {}).items())
                 seen = [(name, self._text(name, value)) for name, value in names_in(body)]
-                yield f"{body.__module__} {code_digest(body.__code__)} {options} {seen}"  # cached code names its module
+                lines = _lines(body.__code__) if self._strict and is_own(body) else ""
+                yield f"{body.__module__} {code_digest(body.__code__)} {options} {seen}{lines}"  # it names its module
 
     def _text(self, name: str, value: Any, *, is_body: bool = False) -> str:
         """Text by which a value is recognised; a function is queued, and stands as its number."""
@@ -215,6 +231,12 @@ def is_library(module: str) -> bool:
     file = getattr(sys.modules.get(top), "__file__", None)
     places = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
     return top in sys.stdlib_module_names and (file is None or file.startswith(places))
+
+
+def is_own(function: Any) -> bool:
+    """Whether a function belongs neither to this package nor to a library: whether a user wrote it."""
+    module = str(function.__module__)
+    return module.partition(".")[0] != _PACKAGE and not is_library(module)
 
 
 def _has_overload(function: FunctionType) -> bool:

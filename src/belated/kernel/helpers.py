@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from belated.kernel.code_key import PARTS, code_digest, is_library, names_in, python_of, text_of
+from belated.kernel.code_key import PARTS, code_digest, is_own, names_in, python_of, text_of
 from belated.kernel.jit import JIT, inline
-
-_PACKAGE = __name__.partition(".")[0]
 
 
 def reached_functions(roots: Iterable[Any]) -> Iterator[FunctionType]:
@@ -48,29 +46,25 @@ def seen_code(roots: Iterable[Any]) -> Iterator[SeenCode]:
             yield SeenCode(name, f"{name} {text_of(name, value)}", function)
 
 
-def is_own(function: Any) -> bool:
-    """Whether a function belongs neither to this package nor to a library: whether a user wrote it."""
-    module = str(function.__module__)
-    return module.partition(".")[0] != _PACKAGE and not is_library(module)
-
-
 def compile_helpers(roots: Iterable[Any], typing: Any = None) -> None:
     """Let compiled code that begins at these functions call plain ones; on a CPU, or where a typing context is for."""
     if not JIT:
         return
-    context: Any = cpu_target.typing_context if typing is None else typing
+    on_cpu = typing is None
+    context: Any = cpu_target.typing_context if on_cpu else typing
     with global_compiler_lock:  # another thread may be compiling
         context.refresh()  # so that it knows all overloads
         for function in reached_functions(roots):
             if context._lookup_global(function) is None:
-                context.insert_global(function, context.resolve_value_type(_as_helper(function)))
+                context.insert_global(function, context.resolve_value_type(_as_helper(function, checks_indices=on_cpu)))
 
 
-def _as_helper(function: FunctionType) -> Any:
+def _as_helper(function: FunctionType, *, checks_indices: bool) -> Any:
     """The function as a kernel function, which lives as long as it does: numba keeps weak references."""
-    if _HELPER not in function.__dict__:
-        function.__dict__[_HELPER] = inline(function)
-    return function.__dict__[_HELPER]
+    made = function.__dict__.setdefault(_HELPERS, {})
+    if checks_indices not in made:
+        made[checks_indices] = inline(function, checks_indices=checks_indices)
+    return made[checks_indices]
 
 
-_HELPER = "_belated_helper"
+_HELPERS = "_belated_helpers"

@@ -39,7 +39,7 @@ from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from belated.kernel.cache import DiskCache
-from belated.kernel.code_key import PARTS
+from belated.kernel.code_key import PARTS, is_own
 from belated.kernel.pipeline import KernelFunction, LinkedCompiler
 
 COMPILE_ERRORS = (NumbaError, UnsupportedBytecodeError)
@@ -65,15 +65,17 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 _ENTRY: dict[str, Any] = {**_OPTIONS, "no_cfunc_wrapper": True}
 _OUTLINED: dict[str, Any] = {**_ENTRY, "no_cpython_wrapper": True}
 _INLINE: dict[str, Any] = {**_OUTLINED, "forceinline": True}
+_CHECKED: dict[str, Any] = {"boundscheck": True}
 _NAMED = (types.NamedTuple, types.NamedUniTuple)
 
 
 # ---- inline, outlined ----
 
 
-def inline(function: F) -> F:
-    """Make a kernel function that is copied into its callers."""
-    return _kernel_function(function, _INLINE)
+def inline(function: F, *, checks_indices: bool = False) -> F:
+    """Make a kernel function that is copied into its callers. With ``checks_indices`` an index out of bounds raises an
+    IndexError (see :mod:`belated.kernel.pipeline`); not on a GPU."""
+    return _kernel_function(function, {**_INLINE, **(_CHECKED if checks_indices else {})})
 
 
 def outlined(function: F) -> F:
@@ -285,9 +287,21 @@ def _chosen(stub: F, call: Any, body_for: Callable[..., Any], parts: Callable[[A
     setattr(call, _BODY_FOR, body_for)
     setattr(call, PARTS, parts)
     options = {**_INLINE, "pipeline_class": LinkedCompiler}
-    _extending.overload(call, jit_options=options, strict=False, target="cpu")(body_for)
+    for more, is_checked in ((_CHECKED, True), ({}, False)):
+        overload = _extending.overload(call, jit_options={**options, **more}, strict=False, target="cpu")
+        overload(_if_own(body_for, is_checked))
     _extending.overload(call, jit_options=_INLINE, strict=False)(body_for)  # for a GPU
     return call  # type: ignore[no-any-return]
+
+
+def _if_own(body_for: Callable[..., Any], is_own_body: bool) -> Callable[..., Any]:
+    """Gives a body only if it belongs to a user, or only if it does not."""
+
+    def chosen(*arguments: Any) -> Any:
+        body = body_for(*arguments)
+        return body if body is not None and is_own(body) == is_own_body else None
+
+    return chosen
 
 
 def _written(function: Any, *arguments: Any) -> Callable[..., Any]:

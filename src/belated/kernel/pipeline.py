@@ -10,17 +10,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numba
-from numba.core import codegen, compiler, registry, typed_passes
+from numba.core import cgutils, codegen, compiler, lowering, registry, typed_passes
 from numba.core.compiler_machinery import register_pass
+
+from belated.kernel.code_key import first_line
 
 _numba: Any = numba
 _library: Any = codegen.JITCodeLibrary
 _compiler: Any = compiler
 _lowering: Any = typed_passes.NativeLowering
+_lower: Any = lowering.Lower
+_generator: Any = cgutils
 _dispatcher: Any = registry.CPUDispatcher
 _register: Any = register_pass
 
@@ -36,11 +40,35 @@ class _LinkedLibrary(_library):  # type: ignore[misc]
         self._finalized = True
 
 
+class _LocatedLower(_lower):  # type: ignore[misc]
+    """In code with ``boundscheck``, an index out of bounds is an ``IndexError(module, function, line)``, the line
+    counted from the first of its body, so that code from the disk knows it wherever the function has moved to."""
+
+    def lower_inst(self, inst: Any) -> None:
+        if not self.flags.boundscheck:
+            super().lower_inst(inst)
+            return
+        about, before = self.func_ir.func_id, _generator.do_boundscheck
+        place = about.modname, about.func_qualname, inst.loc.line - first_line(about.code)
+        _generator.do_boundscheck = partial(_check_index, place)  # under the compiler's lock
+        try:
+            super().lower_inst(inst)
+        finally:
+            _generator.do_boundscheck = before
+
+
+def _check_index(place: Any, context: Any, builder: Any, index: Any, size: Any, axis: Any = None) -> None:
+    outside = builder.icmp_unsigned(">=", index, size)  # a negative one is a large one
+    with _generator.if_unlikely(builder, outside):
+        context.call_conv.return_user_exc(builder, IndexError, place)
+
+
 @_register(mutates_CFG=True, analysis_only=False)
 class _LinkedLowering(_lowering):  # type: ignore[misc]
     """numba's pass from typed code to LLVM code, without what makes machine code of it."""
 
     _name = "linked_lowering"
+    lowering_class = _LocatedLower
 
     def run_pass(self, state: Any) -> bool:
         library = state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)

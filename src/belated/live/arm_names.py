@@ -5,6 +5,7 @@ description is saved, and the bandit is restored with the objects themselves."""
 
 from __future__ import annotations
 
+import enum
 import math
 import re
 from collections.abc import Sequence
@@ -65,9 +66,9 @@ def _save(name: Any) -> Any:
         return str.__str__(name)  # that of an enum's member is its value
     if name is None or isinstance(name, bool):
         return name
-    if isinstance(name, int):
+    if isinstance(name, int) and not isinstance(name, enum.Enum):
         return int(name)
-    if isinstance(name, float) and math.isfinite(name):
+    if isinstance(name, float) and math.isfinite(name) and not isinstance(name, enum.Enum):
         return float(name)
     if type(name) is tuple:
         return {"tuple": [_save(part) for part in name]}

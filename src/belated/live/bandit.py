@@ -212,8 +212,8 @@ class Bandit(Generic[Name]):
         """The whole history as plain data for JSON: the arms of the decisions, and the feedback in its order.
 
         A feedback, in ``answers``, is [how many decisions were made before it, the decision's id, the reward]. Arms
-        that are text, numbers, True, False, None or tuples of them come back equal. Of other objects only a description
-        is saved; :meth:`from_dict` then needs the arms again.
+        that are text, numbers, True, False, None or tuples of them come back equal. Of other objects, members of enums
+        among them unless they are text, only a description is saved; :meth:`from_dict` then needs the arms again.
         """
         feedback = zip(self._decisions_before, self._observed, strict=True)
         return {

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from belated.errors import IncompatibleState, InvalidParameter, StateError
+from belated.errors import IncompatibleState, StateError
 from belated.kernel.jit import JIT, ignore_overflow
 from belated.kernel.rng import check_seed, seed_words
 from belated.live.types import UNIT_RANGE, ArmSummary, Name
@@ -19,8 +19,8 @@ from belated.policies import Policy, State
 from belated.policies._base import entry_points
 from belated.policies._base.encode import check_registered, encode_policy, memory_size, supports_retraction
 from belated.policies._base.state import allocate
-from belated.policies._check.compile_errors import is_from_compiler, raise_cannot_compile
 from belated.policies._check.play import check_once
+from belated.policies._check.run_errors import check_scores, no_such_arm, short_errors
 
 _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
 
@@ -59,9 +59,6 @@ class Learner:
         *,
         check: bool = True,
     ) -> None:
-        if not isinstance(policy, Policy):
-            hint = f"{policy.__name__}()" if isinstance(policy, type) else "UCB()"
-            raise InvalidParameter(f"policy is {policy!r}; give a policy, such as {hint}.")
         check_registered(policy)
         self.policy = policy
         self.seed = check_seed(seed)
@@ -84,13 +81,10 @@ class Learner:
         return _quiet(entry_points.entry_for(function, type(self.policy)))
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call an entry with the policy's parameters and state; one short error if it cannot be compiled."""
-        try:
+        """Call an entry with the policy's parameters and state; one short error if it cannot be compiled, or has a
+        wrong index."""
+        with short_errors(self.policy):
             return function(self.parameters, self.state, *arguments)
-        except Exception as error:
-            if JIT and not type(self.policy).is_trusted and is_from_compiler(error):
-                raise_cannot_compile(self.policy, error)
-            raise
 
     @classmethod
     def from_counts(cls, policy: Policy, seed: int, counts: ArmCounts, *, decisions: int) -> Learner:
@@ -125,9 +119,10 @@ class Learner:
         """Make the next decision; return (arm, rank)."""
         if callable(self.policy.memory):
             self._check_memory_lasts()
+        check_scores(self.policy, self.state)
         arm, rank = self._call(self._decide, self.decisions + 1)
         if arm < 0:
-            raise entry_points.no_such_arm(self.policy, self.arms)
+            raise no_such_arm(self.policy, self.arms)
         self.decisions += 1
         return int(arm), int(rank)
 

@@ -21,6 +21,7 @@ from belated.policies import Policy
 from belated.policies._base import entry_points
 from belated.policies._base.encode import encode_policy, memory_size
 from belated.policies._base.state import State, allocate
+from belated.policies._check.run_errors import no_such_arm, short_errors
 from belated.problem import Problem
 
 if TYPE_CHECKING:
@@ -181,13 +182,13 @@ def replay(
     arms, rewards = np.empty(horizon, np.int64), np.empty(horizon)
     delays = np.full(horizon, np.inf)
     due: dict[int, list[tuple[int, float, int, int]]] = defaultdict(list)  # by the round at whose end it is known
-    with ignore_overflow():
+    with ignore_overflow(), short_errors(policy):
         for now in range(1, horizon + 1):
             for arm, reward, rank, pulled_at in due.pop(now - 1, ()):
                 add_feedback(parameters, state, arm, reward, rank, pulled_at, now)
             arm, rank = (int(number) for number in decide(parameters, state, now))
             if arm < 0:
-                raise entry_points.no_such_arm(policy, problem.arms)
+                raise no_such_arm(policy, problem.arms)
             reward, delay = environment.pull(arm, rank, now)
             arms[now - 1], rewards[now - 1] = arm, reward
             if delay is not None:

@@ -31,9 +31,10 @@ from belated.kernel.code_key import module_digest
 from belated.kernel.intrinsics import strided_view, table_view
 from belated.kernel.jit import JIT, SIMULATED
 from belated.kernel.law_table import LawTable
+from belated.policies._base.changes import prepare_to_compile
+from belated.policies._base.interface import has_nan
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import REGISTERS, State
-from belated.policies._check.changes import prepare_to_compile
 
 INSTALL = "pip install 'belated[cuda]'"
 
@@ -219,6 +220,8 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
         status, _, _ = play_run(policy, run_input, output, run, state, channel, source, np.int32(1), np.int64(0))
         if status == BAD_ARM:
             output.final[run] = np.nan
+        elif has_nan(policy, state):
+            output.final[run] = np.inf
         else:
             end_run(run_input, output, state, source, run)
 

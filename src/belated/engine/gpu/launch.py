@@ -20,9 +20,9 @@ from belated.engine.runner import Chunk, Plan
 from belated.errors import InvalidParameter
 from belated.kernel.jit import SIMULATED, compiling
 from belated.policies._base.encode import encode_policy
-from belated.policies._base.entry_points import no_such_arm
 from belated.policies._base.policy import Policy
 from belated.policies._check.compile_errors import raise_cannot_compile
+from belated.policies._check.run_errors import no_such_arm, not_a_number
 
 CHUNK_SHARE = 0.1
 """Share of the device's memory that the launches of a chunk may take; several chunks are on the device at a time."""
@@ -141,11 +141,14 @@ def finish(launch: Launch, buffer: Buffer) -> RunOutput:
         output: npt.NDArray[Any] = buffer.host[first : first + size].view(dtype).reshape(shape)
         return output
 
-    if np.isnan(array("final")).any():
+    final = array("final")
+    if np.isnan(final).any():
         raise no_such_arm(launch.policy, launch.layout.arms)
+    if np.isinf(final).any():
+        raise not_a_number(launch.policy)
     return RunOutput(
         curve=array("curve"),
-        final=array("final"),
+        final=final,
         pulls=array("out_pulls"),
         observed=array("out_observed"),
         lost=array("lost"),

@@ -13,6 +13,7 @@ import numpy as np
 
 from belated.engine.run import begin_run, end_run
 from belated.engine.run_io import (
+    BAD_NUMBER,
     FINISHED,
     NO_ROOM,
     ONE,
@@ -78,6 +79,8 @@ def _play_chunk(
         if status != FINISHED:
             position[2] = point
             return status
+        if interface.has_nan(policy, state):
+            return BAD_NUMBER
         for arm in range(state.arms):
             state.observed[arm] = np.int64(channel.tally[arm] >> _COUNT)
         end_run(run, output, state, source, number)

@@ -21,7 +21,7 @@ from belated.kernel.jit import inline, select
 from belated.policies._base import interface
 from belated.policies._base.policy import Policy, decides_as, ignores_pull_id
 from belated.policies._base.state import Shape, State, view
-from belated.policies._check.report import location_of_class, policy_error
+from belated.policies._mistakes import location_of_class, policy_error
 
 GONE, DONE, CURSOR, PHASE = range(4)
 """Registers: arms eliminated; arms done with the phase; position in the sweep; number of earlier phases. DONE and PHASE

@@ -5,28 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 from belated.errors import BelatedError, InvalidParameter, PolicyError
+from belated.formatting import plural
 from belated.policies._base.policy import NO_TABLE, Policy
-from belated.policies._check.report import location_of, location_of_class, policy_error
+from belated.policies._mistakes import Location, location_in, location_of, location_of_class, policy_error
 from belated.validation import check_integer
 
 
 def encode_policy(policy: Policy, arms: int) -> Any:
     """The policy as compiled code sees it: its ``KernelParams`` and a table of its ``bonus``, empty but for row 0."""
+    fields: tuple[str, ...] = policy.KernelParams._fields
     try:
         values = [float(value) for value in policy.kernel_params(arms)]
-        return policy._KernelArgs(*values, table=NO_TABLE)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise _wrong_params(policy, error) from None
+    except BelatedError:
+        raise
+    except Exception as error:  # whatever is wrong with the user's method
+        where = location_in(error.__traceback__)
+        raise _wrong_params(policy, f"{type(error).__name__}: {error}", where) from None
+    if len(values) != len(fields):
+        raise _wrong_params(policy, f"it gives {plural(len(values), 'number')} for {plural(len(fields), 'field')}")
+    return policy._KernelArgs(*values, table=NO_TABLE)
 
 
-def _wrong_params(policy: Policy, error: Exception) -> PolicyError:
+def _wrong_params(policy: Policy, what: str, where: Location | None = None) -> PolicyError:
     """The error for ``kernel_params`` that do not fit ``KernelParams``."""
     name, method = type(policy).__name__, type(policy).kernel_params
     fields: tuple[str, ...] = policy.KernelParams._fields
     values = ", ".join(f"self.{field}" for field in fields)
+    defined = location_of_class(type(policy)) if method is Policy.kernel_params else location_of(method)
     return policy_error(
-        f"{name}.kernel_params does not give the numbers of KernelParams ({', '.join(fields)}): {error}",
-        location_of_class(type(policy)) if method is Policy.kernel_params else location_of(method),
+        f"{name}.kernel_params does not give the numbers of KernelParams ({', '.join(fields)}): {what}",
+        where or defined,
         f"Write return ({values}{',' if len(fields) == 1 else ''}) or the like, a tuple; or leave kernel_params out if "
         "all of them are parameters of the policy.",
     )
@@ -58,8 +66,11 @@ def memory_size(policy: Policy, arms: int, horizon: int | None) -> int:
     return check_integer(name, size, 0, 2**40, error=PolicyError)
 
 
-def check_registered(policy: Policy) -> None:
-    """Raise unless the class itself, not only one that it derives from, is decorated with ``@policy``."""
+def check_registered(policy: Any) -> None:
+    """Raise unless it is a policy, and its class itself, not only one that it derives from, is decorated."""
+    if not isinstance(policy, Policy):
+        hint = f"{policy.__name__}()" if isinstance(policy, type) else "UCB()"
+        raise InvalidParameter(f"policy is {policy!r}; give a policy, such as {hint}.")
     if getattr(getattr(policy, "_KernelArgs", None), "owner", None) is not type(policy):
         name = type(policy).__name__
         raise InvalidParameter(

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from belated.errors import InvalidParameter
 from belated.kernel.code_key import code_key, python_key
 from belated.kernel.jit import entry, inline
 from belated.kernel.rng import run_key
 from belated.policies._base import interface
+from belated.policies._base.changes import prepare_to_compile
 from belated.policies._base.encode import encode_policy
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State, allocate, reset, view
-from belated.policies._check.changes import prepare_to_compile
 
 _entry_lock = threading.RLock()
 
@@ -124,11 +123,3 @@ def with_table(policy: Policy, arms: int, size: int) -> Any:
 @lru_cache(16)
 def _table(policy: Policy, arms: int, size: int) -> Any:
     return np.full(size, np.nan)
-
-
-def no_such_arm(policy: Policy, arms: int) -> InvalidParameter:
-    """The error for a policy whose ``choose`` (or ``committed_arm``) gave an arm that does not exist."""
-    return InvalidParameter(
-        f"{type(policy).__name__}.choose or .committed_arm gave an arm that does not exist; with {arms} arms it must "
-        f"give a whole number from 0 to {arms - 1}."
-    )

@@ -15,7 +15,7 @@ from belated.kernel.jit import inline
 from belated.policies._base import interface
 from belated.policies._base.policy import Policy, decides_as, ignores_pull_id
 from belated.policies._base.state import Arm, Shape, State, view
-from belated.policies._check.report import location_of_class, policy_error
+from belated.policies._mistakes import location_of_class, policy_error
 
 TREE_FROM = 65
 """From this number of arms on, a winner tree is faster than a scan."""

@@ -179,3 +179,22 @@ def record_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any,
     state.observed[arm] += 1
     on_feedback(policy, state, arm, reward, rank, pulled_at, now)
     after_feedback(policy, state, arm, reward, rank, pulled_at, now)
+
+
+def _find_nan(policy: Any, state: State) -> Any:
+    for arm in range(min(state.arms, state.score.shape[0])):
+        if state.score[arm] != state.score[arm]:
+            return True
+    for row in range(state.memory.shape[0]):
+        for column in range(state.memory.shape[1]):
+            if state.memory[row, column] != state.memory[row, column]:
+                return True
+    return False
+
+
+def _no_nan(policy: Any, state: State) -> Any:
+    return False
+
+
+has_nan = select(flag="is_trusted", present=_no_nan, absent=_find_nan)
+"""(policy, state): whether a policy that is not built in has NaN among its cached indices, or in its memory."""

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from belated.errors import PolicyError
 from belated.kernel.jit import inline
 from belated.kernel.math import log
+from belated.policies._base.definition import check_definition
 from belated.policies._base.interface import radius
 from belated.policies._base.state import Arm, Shape, State
-from belated.policies._check.definition import check_definition
 from belated.problem import Problem
 from belated.registry import Registry
 from belated.theory.bound import Bound

@@ -1,1 +1,1 @@
-"""What is wrong with a policy of one's own: its definition, its code, and how it plays as plain Python."""
+"""What is wrong with a policy of one's own: its code, and how it plays as plain Python."""

@@ -14,7 +14,7 @@ import numpy as np
 from belated.policies._base.encode import memory_size
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State, allocate, reset
-from belated.policies._check.report import Mistake, is_outside
+from belated.policies._mistakes import MOST_STEPS, TWO_INDICES, Mistake, endless, is_outside
 
 COUNTED = ("pulls", "observed", "total", "key")
 """What only the engine writes."""
@@ -36,8 +36,15 @@ class Ledger:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.formula = ""  # the name of the formula that is being computed
+        self.uses = 0  # how often arrays were used since the present method was called
         self._undo: list[tuple[Any, Any, Any]] | None = None
         self._memory = hashlib.blake2b()  # of all that was written to state.memory
+
+    def use(self) -> None:
+        """Count a use of an array."""
+        self.uses += 1
+        if self.uses > MOST_STEPS:
+            raise endless(f"used arrays {MOST_STEPS:,} times")
 
     def write(self, array: Any, index: Any) -> None:
         """Note, or refuse, a write that is about to be made."""
@@ -54,9 +61,16 @@ class Ledger:
             self._undo.append((plain, index, np.copy(plain[index])))
 
     def wrote(self, array: Any, index: Any) -> None:
-        """Note what is there after a write."""
+        """Note, or refuse, what is there after a write."""
         if array.label == "state.memory":
-            self._memory.update(repr(index).encode() + array.view(np.ndarray)[index].tobytes())
+            written = array.view(np.ndarray)[index]
+            if np.isnan(written).any():
+                raise Mistake(
+                    "state.memory gets NaN",
+                    "Treat the case in which there is nothing to compute from first; mark a number that is not known "
+                    "yet by -1.0 or math.inf.",
+                )
+            self._memory.update(repr(index).encode() + written.tobytes())
 
     def digest(self) -> str:
         """A hash of all that was written to state.memory, in order."""
@@ -155,7 +169,8 @@ class CheckedArray(np.ndarray[Any, Any]):
         if any(isinstance(part, np.ndarray) and part.ndim > 0 for part in parts):
             raise Mistake(
                 f"{what} makes a new array, which compiled code must not",
-                "Write a loop, such as for arm in range(state.arms), with numbers; or keep them in state.memory.",
+                "Write a loop, such as for arm in range(state.arms), with numbers; or keep them in state.memory. "
+                + (TWO_INDICES if self.label == "state.memory" else ""),
             )
         return result
 
@@ -167,6 +182,7 @@ class CheckedArray(np.ndarray[Any, Any]):
             )
 
     def _check(self, index: Any) -> None:
+        self.ledger.use()
         for axis, part in enumerate(index if isinstance(index, tuple) else (index,)):
             if part is None or part is Ellipsis or isinstance(part, slice):
                 continue

@@ -7,9 +7,12 @@ import re
 from typing import Any
 
 from belated.errors import PolicyError
+from belated.kernel.helpers import reached_functions
 from belated.kernel.jit import COMPILE_ERRORS
+from belated.policies._base.definition import kernel_methods
 from belated.policies._base.policy import Policy
-from belated.policies._check.report import WHAT_IS_ALLOWED, Location, is_outside, policy_error, raise_from
+from belated.policies._check.scan import none_variables
+from belated.policies._mistakes import WHAT_IS_ALLOWED, Location, is_outside, policy_error, raise_from
 
 _ON_THE_WAY = "Failed in nopython mode pipeline"
 """numba's line for each function, from the first that it was to compile to the one with the mistake."""
@@ -36,6 +39,13 @@ def cannot_compile(policy: Policy, error: Exception) -> PolicyError:
     """The error for a policy that numba cannot compile."""
     reason, where = _reason(str(error))
     text = reason or repr(error)
+    if "OptionalType" in text or "none" in text:
+        for name, line in none_variables(reached_functions(kernel_methods(type(policy)))):
+            return policy_error(
+                f"{type(policy).__name__} cannot be compiled: {name} is None at first, and a number later",
+                line,
+                f"Begin with a number, such as {name} = 0, or {name} = -1 for none yet.",
+            )
     advice = next((advice for start, advice in _ADVICE.items() if start in text.lower()), WHAT_IS_ALLOWED)
     return policy_error(f"{type(policy).__name__} cannot be compiled: {_shortened(text)}", where, advice)
 

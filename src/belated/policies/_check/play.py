@@ -11,34 +11,39 @@ import math
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from belated.errors import BelatedError, PolicyError
-from belated.kernel.helpers import is_own, reached_functions
+from belated.kernel.code_key import is_own
+from belated.kernel.helpers import reached_functions
 from belated.kernel.pipeline import plain_python
 from belated.kernel.rng import run_key, seed_words
 from belated.policies._base import interface
+from belated.policies._base.changes import unchanged_code
+from belated.policies._base.definition import HOOKS, kernel_methods
 from belated.policies._base.encode import encode_policy, memory_size, supports_retraction
 from belated.policies._base.index import IndexPolicy
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import view
 from belated.policies._check.arrays import Ledger, checked_state
-from belated.policies._check.changes import unchanged_code
-from belated.policies._check.definition import HOOKS, kernel_methods
-from belated.policies._check.report import (
+from belated.policies._check.scan import has_while, reads, scan
+from belated.policies._mistakes import (
+    MOST_STEPS,
+    TWO_INDICES,
     Location,
     Mistake,
     code_of,
+    endless,
     explain,
+    is_outside,
     location_in,
     location_of,
     policy_error,
     raise_from,
 )
-from belated.policies._check.scan import reads, scan
 
 ROUNDS = 61
 """Rounds of a game: a prime, so that what counts rounds in secret is not back where it was after one."""
@@ -125,6 +130,8 @@ def _wrong_result(name: str, result: Any) -> tuple[str, str] | None:
     if name in _PAIRS and not (isinstance(result, tuple) and len(result) == 2):
         return f"{name} returned {result!r}", "Return two numbers, such as return a, b."
     for value in result if name in _PAIRS else (result,) if name in _NUMBERS else ():
+        if isinstance(value, np.ndarray):
+            return f"{name} returned an array, {value!r}", TWO_INDICES
         if not _is_number(value):
             return f"{name} returned {value!r}, which is not a number", "Return one number in every case."
         if math.isnan(value):
@@ -147,6 +154,7 @@ class CheckedGame:
         self.policy, self.arms = policy, arms
         self.now = 1
         self._ledger = Ledger(policy)
+        self._may_be_endless = has_while(reached_functions(kernel_methods(type(policy))))
         plain = encode_policy(policy, arms)
         attributes = {"__slots__": (), "owner": _CheckedOwner(type(policy), self._ledger)}
         self.parameters = type(type(plain).__name__, (type(plain),), attributes)(*plain)
@@ -247,7 +255,9 @@ class CheckedGame:
     def _playing(self, hook: str) -> Iterator[None]:
         """Run a static method as plain Python; whatever it raises becomes one error."""
         try:
-            with plain_python(), np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore"):
+            self._ledger.uses = 0
+            counted = _counted_lines() if self._may_be_endless and self.now <= ROUNDS else nullcontext()
+            with plain_python(), np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore"), counted:
                 yield
         except BelatedError:
             raise
@@ -259,6 +269,31 @@ class CheckedGame:
                     where = error.location()
             where = where or location_of(getattr(type(self.policy), hook))
             raise_from(policy_error(f"{type(self.policy).__name__}: {what}", where, advice), error)
+
+
+@contextmanager
+def _counted_lines() -> Iterator[None]:
+    """Count the lines of the user's code; a mistake if there are too many. Not while a debugger counts them."""
+    left = MOST_STEPS
+
+    def count(frame: Any, event: str, _: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise endless(f"played {MOST_STEPS:,} lines")
+        return count
+
+    def enter(frame: Any, event: str, argument: Any) -> Any:
+        return count if is_outside(frame.f_code.co_filename) else None
+
+    if sys.gettrace() is not None:
+        yield
+        return
+    sys.settrace(enter)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
 
 
 def _caches_indices(policy: type[Policy]) -> bool:
@@ -319,6 +354,12 @@ def check_play(policy: Policy, arms: int, horizon: int | None, rounds: int = ROU
 def _check_games(policy: Policy, arms: int, horizon: int | None, rounds: int) -> None:
     """Play under each kind of delay; under the last one twice, and longer if the policy keeps statistics of its own:
     their places may depend on the round, or on the rank of a pull."""
+    if str(encode_policy(policy, arms)) != str(encode_policy(policy, arms)):
+        raise policy_error(
+            f"{type(policy).__name__}.kernel_params gives other numbers when it is called again",
+            location_of(type(policy).kernel_params),
+            "Compute them from the policy's parameters and the number of arms alone: no random numbers, no time.",
+        )
     if memory_size(policy, arms, horizon) > 0 and rounds == ROUNDS:
         _play(policy, arms, horizon, min(LONG_ROUNDS, horizon or LONG_ROUNDS), DELAYS["with a fixed delay"])
     for delay in DELAYS.values():

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.policies._check.report import Location, policy_error
+from belated.policies._mistakes import Location, policy_error
 
 _NO_LIST = "Write a loop that keeps numbers, use state.memory for more, or a tuple of fixed length such as (a, b)."
 _OPERATIONS = {
@@ -131,3 +131,24 @@ def reads(functions: Iterable[FunctionType], attribute: str) -> Iterator[Locatio
         for step in dis.get_instructions(function):
             if step.opname == "LOAD_ATTR" and step.argval == attribute and step.positions is not None:
                 yield Location(function.__code__.co_filename, step.positions.lineno or 0, function.__name__)
+
+
+def has_while(functions: Iterable[FunctionType]) -> bool:
+    """Whether a function has a loop that may be endless."""
+    for function in functions:
+        steps = list(dis.get_instructions(function))
+        heads = {step.offset for step in steps if step.opname == "FOR_ITER"}
+        if any("JUMP_BACKWARD" in step.opname and step.argval not in heads for step in steps):
+            return True
+    return False
+
+
+def none_variables(functions: Iterable[FunctionType]) -> Iterator[tuple[str, Location]]:
+    """The variables that are set to None, and where."""
+    for function in functions:
+        before: Any = None
+        for step in dis.get_instructions(function):
+            if step.opname == "STORE_FAST" and before.opname == "LOAD_CONST" and before.argval is None:
+                line = step.positions.lineno if step.positions is not None else None
+                yield str(step.argval), Location(function.__code__.co_filename, line or 0, function.__name__)
+            before = step

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import inspect
+from difflib import get_close_matches
 from types import FunctionType
 from typing import Any
 
 from belated.errors import InvalidParameter
 from belated.kernel.jit import ARGUMENTS, arguments_of
 from belated.policies._base import interface
-from belated.policies._check.report import location_of, location_of_class, policy_error
+from belated.policies._mistakes import location_of, location_of_class, policy_error, suggestion
 
 HOOKS = {name: arguments_of(function) for name, function in vars(interface).items() if hasattr(function, ARGUMENTS)}
 """The kernel functions that a policy's class may bring, with the names of their arguments."""
+
+
+_NO_SELF = "The first one, policy, has the numbers of KernelParams, such as policy.eps; there is no self."
 
 
 def kernel_methods(policy: type[Any]) -> list[Any]:
@@ -35,6 +39,8 @@ def check_definition(cls: type[Any]) -> None:
         raise InvalidParameter(f"{name}.KernelParams has a field table, which @policy adds; remove it.")
     for method, value in vars(cls).items():
         _check_method(name, method, value)
+    _check_names(cls)
+    _check_init(cls)
     _check_memory(cls)
     if getattr(cls.choose, "__isabstractmethod__", False):
         raise policy_error(
@@ -52,21 +58,49 @@ def _check_method(policy: str, name: str, value: Any) -> None:
             raise policy_error(
                 f"{policy}.{name} takes ({', '.join(given)})",
                 location_of(body),
-                f"Write def {name}({', '.join(HOOKS[name])}): these arguments, with these names.",
+                f"Write def {name}({', '.join(HOOKS[name])}): these arguments, with these names. {_NO_SELF}",
             )
         if not name.startswith("_") and name not in HOOKS and name != "memory":
+            meant = suggestion(name, HOOKS) or f"There are {', '.join(HOOKS)}."
             raise policy_error(
                 f"{policy}.{name} is not a function that policies have",
                 location_of(body),
-                "Give it a name of belated.policies.interface, or one with a leading underscore, or move it out of the "
-                "class.",
+                f"{meant} A helper has a leading underscore, or stands outside of the class.",
             )
     elif name in HOOKS and isinstance(value, FunctionType | classmethod):
         raise policy_error(
             f"{policy}.{name} is not a static method",
             location_of(getattr(value, "__func__", value)),
-            f"Write @staticmethod above def {name}({', '.join(HOOKS[name])}); policy, its first argument, has the "
-            "numbers of KernelParams.",
+            f"Write @staticmethod above def {name}({', '.join(HOOKS[name])}). {_NO_SELF}",
+        )
+
+
+def _check_names(cls: type[Any]) -> None:
+    """Refuse a method or attribute whose name is nearly one that policies have."""
+    base = cls.__mro__[1]
+    known = [name for name in dir(base) if not name.startswith("_")]
+    fields = vars(cls).get("__annotations__", {})
+    for name, value in vars(cls).items():
+        if name.startswith("_") or name in fields or name in HOOKS or hasattr(base, name):
+            continue
+        close = get_close_matches(name, known, n=1, cutoff=0.85)
+        if close and isinstance(value, FunctionType | type | int | str):
+            where = location_of(value) if isinstance(value, FunctionType) else location_of_class(cls)
+            raise policy_error(
+                f"{cls.__name__}.{name} is not a name that policies have",
+                where,
+                f"Write {close[0]}; or give it another name, such as one with a leading underscore, if it is your own.",
+            )
+
+
+def _check_init(cls: type[Any]) -> None:
+    body = vars(cls).get("__init__")
+    if isinstance(body, FunctionType) and body.__code__.co_filename != "<string>":  # as a dataclass has
+        raise policy_error(
+            f"{cls.__name__} has its own __init__",
+            location_of(body),
+            "Leave it out. Write each parameter as a line of the class, such as eps: float = 0.1, and compute what "
+            "follows from them in kernel_params(self, arms).",
         )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from belated.kernel.helpers import SeenCode, compile_helpers, seen_code
 from belated.kernel.jit import JIT
-from belated.policies._check.definition import kernel_methods
-from belated.policies._check.report import location_of, policy_error
+from belated.policies._base.definition import kernel_methods
+from belated.policies._mistakes import location_of, policy_error
 
 _compiled: dict[type[Any], list[SeenCode]] = {}
 """The code of each policy that is not built in, when it was first compiled in this process."""

@@ -19,12 +19,18 @@ from typing import Any, NamedTuple
 from belated.errors import PolicyError
 from belated.kernel.code_key import LIBRARIES
 
-PACKAGE = str(Path(__file__).parents[2])
+PACKAGE = str(Path(__file__).parents[1])
 """The folder of this package: mistakes are not looked for in it."""
 
 WHAT_IS_ALLOWED = (
     "Static methods of a policy may use numbers, the arrays of state, if, for and while, functions of math, and "
     "functions of your own."
+)
+
+
+TWO_INDICES = (
+    "state.memory has two indices, [arm, number], in a formula arm.memory[arm.number, number], and the class declares "
+    "memory, how many numbers there are; the other arrays of state have one, [arm]."
 )
 
 
@@ -34,6 +40,18 @@ class Mistake(Exception):
     def __init__(self, message: str, advice: str) -> None:
         super().__init__(message)
         self.advice = advice
+
+
+MOST_STEPS = 1_000_000
+"""Lines, or uses of arrays, of one call of a method, after which it is taken to be endless."""
+
+
+def endless(what: str) -> Mistake:
+    """The mistake of a method that does not return."""
+    return Mistake(
+        f"one call {what} and has not returned: probably an endless loop",
+        "Make sure that each loop ends, such as by for step in range(100) with a break instead of while.",
+    )
 
 
 class Location(NamedTuple):
@@ -132,10 +150,15 @@ def explain(error: BaseException, policy: type[Any]) -> tuple[str, str]:
             f"{error}, such as the square root or logarithm of a negative number: NaN or inf in compiled code",
             "Write max(x, 0.0) under a root, max(x, 1.0) in a logarithm of a count, or treat that case first.",
         )
+    if isinstance(error, NameError) and error.name == "self":
+        advice = "Write policy instead of self: it has the numbers of KernelParams, such as policy.eps."
+        return "a static method has no self", advice
     if isinstance(error, NameError):
         return str(error), "Define it, or import it where the policy is defined."
+    if isinstance(error, MemoryError):
+        return str(error), "Declare less memory: it is needed for each arm, and once more."
     if isinstance(error, IndexError):
-        return str(error), "state.memory has two indices, [arm, number]; the other arrays of state have one, [arm]."
+        return str(error), TWO_INDICES
     return f"{type(error).__name__}: {error}", WHAT_IS_ALLOWED
 
 
