@@ -25,7 +25,8 @@ from belated.live.bandit import Bandit
 from belated.live.learner import Learner
 from belated.policies import Policy
 from belated.policies._base.encode import check_registered, supports_retraction
-from belated.policies._check.play import CheckedGame, check_code, check_play
+from belated.policies._check.game import CheckedGame
+from belated.policies._check.play import check_code, check_play
 from belated.policies._mistakes import location_of, policy_error
 from belated.problem import Problem
 from belated.rewards import Bernoulli, Beta, Categorical, Uniform

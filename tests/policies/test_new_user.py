@@ -659,17 +659,17 @@ def test_helpers_are_compiled_wherever_they_are(written: Any) -> None:
 def test_a_check_takes_a_fraction_of_a_second_and_built_in_policies_none() -> None:
     """Counted in rounds, not in seconds."""
     from belated.policies import UCB
-    from belated.policies._check import play
+    from belated.policies._check.game import CheckedGame
 
     rounds = []
-    choose = play.CheckedGame.choose
+    choose = CheckedGame.choose
 
     def counted(game: Any) -> Any:
         rounds.append(game.now)
         return choose(game)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(play.CheckedGame, "choose", counted)
+        patch.setattr(CheckedGame, "choose", counted)
         check_once(UCB(), 3, 1000)
         assert not rounds
         check_once(EpsGreedy(eps=0.77), 3, 1000)
