@@ -26,7 +26,7 @@ from belated.live.learner import Learner
 from belated.policies import Policy
 from belated.policies._base.encode import check_registered, supports_retraction
 from belated.policies._check.game import CheckedGame
-from belated.policies._check.play import check_code, check_play
+from belated.policies._check.play import LONG_ROUNDS, check_code, check_play
 from belated.policies._mistakes import location_of, policy_error
 from belated.problem import Problem
 from belated.rewards import Bernoulli, Beta, Categorical, Uniform
@@ -73,7 +73,8 @@ def check_policy(
     check_code(policy)
     knowing = policy.for_horizon(horizon)
     for arms in (1, 2, 3, 7):
-        check_play(knowing, arms, horizon, rounds=30)
+        check_play(knowing, arms, horizon)
+    check_play(policy.for_horizon(LONG_ROUNDS), 3, LONG_ROUNDS)
     for name, problem in (default_problems() if problems is None else problems).items():
         where = f"{policy!r} {name}"
         plain = [_play_plain(knowing, problem, horizon, seed, run) for run in range(RUNS)]

@@ -35,11 +35,12 @@ TWO_INDICES = (
 
 
 class Mistake(Exception):
-    """Something that a policy must not do, and what to write instead; found where it happens."""
+    """Something that a policy must not do, and what to write instead; found where it happens. ``arm`` is the number of
+    an arm that does not exist, if that is the mistake."""
 
-    def __init__(self, message: str, advice: str) -> None:
+    def __init__(self, message: str, advice: str, arm: int | None = None) -> None:
         super().__init__(message)
-        self.advice = advice
+        self.advice, self.arm = advice, arm
 
 
 MOST_STEPS = 1_000_000
@@ -76,6 +77,11 @@ def policy_error(message: str, location: Location | None, advice: str) -> Policy
 def raise_from(error: PolicyError, cause: BaseException | None) -> None:
     """Raise the error; with its cause only for those who want to see it."""
     raise error from (cause if os.environ.get("BELATED_DEBUG", "") not in ("", "0") else None)
+
+
+def missing_arm(error: PolicyError) -> int | None:
+    """The number of the arm that does not exist, if the error is about one."""
+    return error.__context__.arm if isinstance(error.__context__, Mistake) else None
 
 
 # ---- where ----

@@ -193,7 +193,8 @@ class CheckedArray(np.ndarray[Any, Any]):
             if axis < self.ndim and not 0 <= part < _plain(self).shape[axis]:
                 raise _OutOfBounds(*self._out_of_bounds(int(part), axis))
 
-    def _out_of_bounds(self, part: int, axis: int) -> tuple[str, str]:
+    def _out_of_bounds(self, part: int, axis: int) -> tuple[str, str, int | None]:
+        """What is wrong, the advice, and the arm that does not exist."""
         size = _plain(self).shape[axis]
         exists = f"its indices are 0 to {size - 1}" if size > 0 else "it is empty"
         if self.label == "state.memory" and (axis == 1 or not self.has_rows):
@@ -203,15 +204,18 @@ class CheckedArray(np.ndarray[Any, Any]):
                 return (
                     f"number {part} of an arm's state.memory does not exist: {exists}",
                     "Write an index that is not negative.",
+                    None,
                 )
             return (
                 f"number {part} of an arm's state.memory does not exist: {name} declares memory = {size}",
                 f"{more} in class {name}, or correct the index.",
+                None,
             )
         shared = "; the row state.arms of state.memory is shared by all arms" if self.label == "state.memory" else ""
         return (
             f"{self.label} has no element {part}: {exists}",
             f"Use an arm's number, from 0 to state.arms - 1{shared}.",
+            part,
         )
 
 

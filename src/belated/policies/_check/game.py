@@ -79,8 +79,10 @@ class _CheckedOwner:
 class _WrongResult(Mistake):
     """A static method returned what it must not."""
 
-    def __init__(self, message: str, advice: str, body: Any, arguments: tuple[Any, ...]) -> None:
-        super().__init__(message, advice)
+    def __init__(
+        self, message: str, advice: str, body: Any, arguments: tuple[Any, ...], arm: int | None = None
+    ) -> None:
+        super().__init__(message, advice, arm)
         self.body, self.arguments = body, arguments
 
     def location(self) -> Location | None:
@@ -189,10 +191,12 @@ class CheckedGame:
         return self._ledger.digest()
 
     def _arm(self, name: str, chosen: Any, lowest: int) -> int:
+        missing = None
         if not _is_number(chosen) or isinstance(chosen, bool | np.bool_) or chosen % 1 != 0:
             wrong = f"{name} returned {chosen!r}, which is not a whole number"
         elif not lowest <= chosen < self.arms:
-            wrong = f"{name} returned {int(chosen)}, an arm that does not exist"
+            missing = int(chosen)
+            wrong = f"{name} returned {missing}, an arm that does not exist"
         else:
             return int(chosen)
         body = getattr(type(self.policy), name)
@@ -200,7 +204,7 @@ class CheckedGame:
         advice = (
             f"With {self.arms} arms, return a whole number from {lowest} to {self.arms - 1}, such as np.int64(arm)."
         )
-        raise _WrongResult(wrong, advice, body, arguments)
+        raise _WrongResult(wrong, advice, body, arguments, missing)
 
     def _check_scores(self) -> None:
         """A cached index must be what the formula gives now."""

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from belated.errors import PolicyError
 from belated.kernel.code_key import is_own
 from belated.kernel.helpers import reached_functions
 from belated.policies._base.changes import unchanged_code
@@ -19,7 +20,7 @@ from belated.policies._base.encode import encode_policy, memory_size, supports_r
 from belated.policies._base.policy import Policy
 from belated.policies._check.game import ROUNDS, CheckedGame, caches_indices, formula_of
 from belated.policies._check.scan import reads, scan
-from belated.policies._mistakes import location_of, policy_error
+from belated.policies._mistakes import location_of, missing_arm, policy_error
 
 LONG_ROUNDS = 601
 """Rounds of the game of a policy that keeps statistics of its own."""
@@ -27,6 +28,8 @@ MAX_ARMS = 12
 """Games of problems with more arms are played with this many, if that goes well."""
 MAX_ROUNDS_OF_ARMS = 61_000
 """Rounds times arms of a game that is played with more arms."""
+MOST_TRIES = 8
+"""How often a policy that uses an arm that does not exist plays again, with that arm."""
 
 Delay = Callable[[random.Random], int | None]
 """Draws a delay; None is never."""
@@ -69,31 +72,38 @@ def check_code(policy: Policy) -> None:
             )
 
 
-def check_play(policy: Policy, arms: int, horizon: int | None, rounds: int = ROUNDS) -> int:
-    """Play ``rounds`` rounds, or up to the horizon, under each kind of delay; return with how many arms. A policy that
-    goes wrong with fewer arms than there are, such as one with the number of an arm among its parameters, plays with
-    all of them."""
-    rounds, fewer = min(rounds, horizon or rounds), min(arms, MAX_ARMS)
+def check_play(policy: Policy, arms: int, horizon: int | None) -> int:
+    """Play under each kind of delay, with at most MAX_ARMS arms; return with how many. A policy that has the number of
+    an arm, or of all arms, among its parameters plays with as many as it needs, which counts as all."""
+    fewer = playing = min(arms, MAX_ARMS)
     try:
-        _check_games(policy, fewer, horizon, rounds)
-        return fewer
+        encode_policy(policy, playing), memory_size(policy, playing, horizon)
     except Exception:
-        if fewer == arms:
-            raise
-    _check_games(policy, arms, horizon, min(rounds, max(5, MAX_ROUNDS_OF_ARMS // arms)))
-    return arms
+        playing = arms
+    for _ in range(MOST_TRIES):
+        try:
+            _check_games(policy, playing, horizon)
+            return fewer if playing == fewer else arms
+        except PolicyError as error:
+            missing = missing_arm(error)
+            if missing is None or not playing <= missing < arms:
+                raise
+            mistake, playing = error, missing + 1
+    raise mistake  # it is wrong with any number of arms
 
 
-def _check_games(policy: Policy, arms: int, horizon: int | None, rounds: int) -> None:
-    """Play under each kind of delay; under the last one twice, and longer if the policy keeps statistics of its own:
-    their places may depend on the round, or on the rank of a pull."""
+def _check_games(policy: Policy, arms: int, horizon: int | None) -> None:
+    """Play under each kind of delay, up to the horizon; under the last one twice, and longer if the policy keeps
+    statistics of its own: their places may depend on the round, or on the rank of a pull."""
+    rounds = min(max(ROUNDS, 3 * arms if arms > MAX_ARMS else 0), max(5, MAX_ROUNDS_OF_ARMS // arms))
+    rounds = min(rounds, horizon or rounds)
     if str(encode_policy(policy, arms)) != str(encode_policy(policy, arms)):
         raise policy_error(
             f"{type(policy).__name__}.kernel_params gives other numbers when it is called again",
             location_of(type(policy).kernel_params),
             "Compute them from the policy's parameters and the number of arms alone: no random numbers, no time.",
         )
-    if memory_size(policy, arms, horizon) > 0 and rounds == ROUNDS:
+    if memory_size(policy, arms, horizon) > 0 and arms <= MAX_ARMS:
         _play(policy, arms, horizon, min(LONG_ROUNDS, horizon or LONG_ROUNDS), DELAYS["with a fixed delay"])
     for delay in DELAYS.values():
         record = _play(policy, arms, horizon, rounds, delay)
