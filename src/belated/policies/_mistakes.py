@@ -7,20 +7,14 @@ from __future__ import annotations
 import inspect
 import linecache
 import os
-import sysconfig
 import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import cache
-from pathlib import Path
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
 from belated.errors import PolicyError
-from belated.kernel.code_key import LIBRARIES
-
-PACKAGE = str(Path(__file__).parents[1])
-"""The folder of this package: mistakes are not looked for in it."""
+from belated.own_code import is_own_file
 
 WHAT_IS_ALLOWED = (
     "Static methods of a policy may use numbers, the arrays of state, if, for and while, functions of math, and "
@@ -87,17 +81,6 @@ def missing_arm(error: PolicyError) -> int | None:
 # ---- where ----
 
 
-@cache
-def is_outside(file: str) -> bool:
-    """Whether a file is the user's: not of this package, of Python or of the libraries below."""
-    if file.startswith((PACKAGE, "<frozen")):
-        return False
-    parts = Path(file).parts
-    if "site-packages" in parts:
-        return parts[parts.index("site-packages") + 1] not in LIBRARIES
-    return not file.startswith(sysconfig.get_path("stdlib"))
-
-
 def location_of(function: Any, line: int | None = None) -> Location | None:
     """A line of a function: that of its ``def``, unless another one is given."""
     code = getattr(inspect.unwrap(getattr(function, "py_func", function)), "__code__", None)
@@ -125,7 +108,7 @@ def _def_line(code: CodeType) -> int:
 def location_in(trace: TracebackType | None) -> Location | None:
     """The last line of a traceback that is the user's."""
     for frame in reversed(traceback.extract_tb(trace)):
-        if is_outside(frame.filename) and frame.lineno is not None:
+        if is_own_file(frame.filename) and frame.lineno is not None:
             return Location(frame.filename, frame.lineno, frame.name)
     return None
 

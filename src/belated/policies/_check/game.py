@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from belated.errors import BelatedError, PolicyError
-from belated.kernel.code_key import is_own
 from belated.kernel.helpers import reached_functions
 from belated.kernel.pipeline import plain_python
 from belated.kernel.rng import run_key, seed_words
+from belated.own_code import is_own, is_own_file
 from belated.policies._base import interface
 from belated.policies._base.definition import HOOKS, kernel_methods
 from belated.policies._base.encode import encode_policy
@@ -31,7 +31,6 @@ from belated.policies._mistakes import (
     code_of,
     endless,
     explain,
-    is_outside,
     location_in,
     location_of,
     policy_error,
@@ -266,7 +265,7 @@ def _counted_lines() -> Iterator[None]:
         return count
 
     def enter(frame: Any, event: str, argument: Any) -> Any:
-        return count if is_outside(frame.f_code.co_filename) else None
+        return count if is_own_file(frame.f_code.co_filename) else None
 
     if sys.gettrace() is not None:
         yield

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from belated.errors import PolicyError
-from belated.kernel.code_key import is_own
 from belated.kernel.helpers import reached_functions
+from belated.own_code import is_own
 from belated.policies._base.changes import unchanged_code
 from belated.policies._base.definition import kernel_methods
 from belated.policies._base.encode import encode_policy, memory_size, supports_retraction

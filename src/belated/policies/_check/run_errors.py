@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from belated.errors import PolicyError
-from belated.kernel.code_key import first_line, is_own
+from belated.kernel.code_key import first_line
 from belated.kernel.helpers import reached_functions
+from belated.own_code import is_own
 from belated.policies._base.definition import kernel_methods
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State
