@@ -713,22 +713,23 @@ def test_the_contract_names_a_policy_that_changes_from_one_call_to_the_next() ->
         check_policy(Changing())
 
 
+@pytest.mark.parametrize("row", ["arm", "state.arms"])  # the latter is shared by all arms
 @pytest.mark.parametrize(
     ("correction", "what"),
     [
         ("pass", "feedback 1 is replaced by 0.25"),
-        ("if pulls == 0:\n        state.memory[arm, 0] += total", "a pull with feedback 1 is retracted"),
-        ("state.memory[arm, 0] += total", ""),
+        ("if pulls == 0:\n        state.memory[{row}, 0] += total", "a pull with feedback 1 is retracted"),
+        ("state.memory[{row}, 0] += total", ""),
     ],
 )
-def test_the_contract_notices_feedback_that_is_not_undone(correction: str, what: str, written: Any) -> None:
+def test_the_contract_notices_feedback_that_is_not_undone(correction: str, what: str, row: str, written: Any) -> None:
     mine = written(
         "Policy",
         "memory = 1\nsupports_retraction = True\n"
         + FEEDBACK
-        + "    state.memory[arm, 0] += reward\n"
+        + f"    state.memory[{row}, 0] += reward\n"
         + "@staticmethod\ndef on_correction(policy, state, arm, rank, pulled_at, pulls, observed, total):\n"
-        + f"    {correction}\n"
+        + f"    {correction.format(row=row)}\n"
         + CHOOSE
         + "    return now % state.arms\n",
     )
