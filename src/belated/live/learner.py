@@ -20,7 +20,7 @@ from belated.policies._base import entry_points
 from belated.policies._base.encode import check_registered, encode_policy, memory_size, supports_retraction
 from belated.policies._base.state import allocate
 from belated.policies._check.play import check_once
-from belated.policies._check.run_errors import check_scores, no_such_arm, short_errors
+from belated.policies._check.run_errors import check_not_nan, no_such_arm, short_errors
 
 _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
 
@@ -119,7 +119,7 @@ class Learner:
         """Make the next decision; return (arm, rank)."""
         if callable(self.policy.memory):
             self._check_memory_lasts()
-        check_scores(self.policy, self.state)
+        check_not_nan(self.policy, self.state, self.decisions)
         arm, rank = self._call(self._decide, self.decisions + 1)
         if arm < 0:
             raise no_such_arm(self.policy, self.arms)
