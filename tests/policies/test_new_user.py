@@ -619,6 +619,8 @@ def test_a_helper_that_changes_after_it_was_compiled_is_refused(written: Any, ch
     exec(first, cells)  # the same again
     check_once(mine(), 3, 100)
     exec(change, cells)
+    with pytest.raises(PolicyError, match="changed after Mine was compiled"):
+        simulate(PROBLEM, mine(), horizon=100, runs=1, check=False)
     with pytest.raises(PolicyError) as found:
         check_once(mine(), 3, 100)
     assert f"{changed} changed after Mine was compiled" in str(found.value)

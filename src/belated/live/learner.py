@@ -48,7 +48,7 @@ class Learner:
     It stores neither ids nor times nor individual decisions: feedback says which arm was pulled, which of its pulls it
     was (``rank``), and which decision (``number``: 0, 1, ...). Rewards, and statistics of them, are in the unit of
     ``reward_range``, which the policy meets mapped to [0, 1]. A policy of your own is played as plain Python first, and
-    checked, unless ``check`` is False."""
+    checked, unless ``check`` is False; code that changed after it was compiled is refused in any case."""
 
     def __init__(
         self,
@@ -63,8 +63,7 @@ class Learner:
         self.policy = policy
         self.seed = check_seed(seed)
         self.reward_range = reward_range
-        if check:
-            check_once(policy, arms, policy.horizon)
+        check_once(policy, arms, policy.horizon, plays=check)
         self.decisions = 0
         self._start(arms)
 
