@@ -42,6 +42,7 @@ ROLES = {
     "html_table": "tables for notebooks",
     "atomic_output": "all-or-nothing output files",
     "errors": "errors that users can cause",
+    "own_code": "which code is the user's",
     "_version": "the version",
 }
 GROUPS = {
@@ -59,6 +60,7 @@ SHELF = (
     "html_table",
     "atomic_output",
     "errors",
+    "own_code",
     "_version",
 )
 """Drawn at the bottom, without arrows."""

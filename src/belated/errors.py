@@ -33,11 +33,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
-_PACKAGE, _PYTHON = (str(Path(file).parent) for file in (__file__, warnings.__file__))
+from belated.own_code import is_own_file
 
 
 class BelatedError(Exception):
@@ -51,17 +50,10 @@ class BelatedWarning(UserWarning):
     def issue(cls, message: str) -> None:
         """Warn the user, at the line of their own code that called the package; in a thread of ours there is none."""
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and _is_inside(frame.f_code.co_filename):
+        while frame is not None and not is_own_file(frame.f_code.co_filename):
             frame = frame.f_back
         place = ("belated", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
         warnings.warn_explicit(message, cls, *place)
-
-
-def _is_inside(file: str) -> bool:
-    """Whether a file belongs to this package, to numba or to Python itself."""
-    if file.startswith(_PACKAGE) or "numba" in Path(file).parts:
-        return True
-    return file.startswith((_PYTHON, "<frozen")) and "site-packages" not in file
 
 
 class InvalidParameter(BelatedError, ValueError):

@@ -12,6 +12,7 @@ from belated.errors import PolicyError
 from belated.kernel.code_key import code_key
 from belated.policies import UCB, policy
 from belated.policies._base import interface
+from belated.policies._check.run_errors import SEARCHED
 from belated.rewards import Bernoulli, Uniform
 from written_policy import CHOOSE, FEEDBACK, INDEX, assert_found
 
@@ -111,6 +112,23 @@ def test_a_live_bandit_notices_an_index_that_is_nan(written: Any) -> None:
         bandit.choose()
     with pytest.raises(PolicyError, match="became NaN in a later round"):
         bandit.choose()
+
+
+@pytest.mark.parametrize("memory", [1, 1000])
+def test_a_live_bandit_notices_nan_in_its_memory(memory: int, written: Any) -> None:
+    """At once if the memory is small, otherwise when it is the turn of that number: the last of the 3 arms is
+    written, of 4 rows of 1,000 numbers."""
+    write = f"state.memory[arm, {memory - 1}] = 0.0 * (math.inf if now > 701 and arm == 2 else 1.0)"
+    bandit = Bandit(["a", "b", "c"], written("Policy", f"memory = {memory}\n{FEEDBACK}    {write}\n{TURNS}")())
+
+    def play(rounds: int) -> None:
+        for _ in range(rounds):
+            bandit.observe(bandit.choose().id, 1.0)
+
+    play(701)
+    with pytest.raises(PolicyError, match="became NaN in a later round"):
+        play(1 + 3 + (memory * 4) // SEARCHED)
+    assert bandit._learner.state.memory.flags.c_contiguous  # no part of it is copied
 
 
 def test_built_in_policies_are_not_searched_for_nan() -> None:

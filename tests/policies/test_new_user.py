@@ -532,7 +532,7 @@ def test_the_rows_of_the_arms_can_be_used_as_a_whole(written: Any) -> None:
 
 def test_the_package_may_use_the_further_rows() -> None:
     """Thompson sampling draws for them, too: its loop is vectorised."""
-    assert check_play(ThompsonSampling(), 3, 100, rounds=10) == 3
+    assert check_play(ThompsonSampling(), 3, 10) == 3
 
 
 def test_a_check_of_a_large_memory_copies_none_of_it() -> None:
@@ -578,6 +578,32 @@ def test_a_policy_that_names_an_arm_is_checked_with_all_arms(written: Any) -> No
         check_once(mine(arm=20), 20, 100)
 
 
+@pytest.mark.parametrize(
+    ("base", "body", "what"),
+    [
+        ("IndexPolicy", INDEX + "    return arm.total + 1.0 / (arm.pulls - 2.0)\n", "division by zero"),
+        ("Policy", CHOOSE + "    return now - 1\n", "choose returned .*, an arm that does not exist"),
+        ("Policy", CHOOSE + "    return int(state.pulls[now]) * 0\n", "state.pulls has no element"),
+    ],
+)
+@pytest.mark.parametrize("arms", [5, 80, 5000])
+def test_more_arms_hide_no_mistake(base: str, body: str, what: str, arms: int, written: Any) -> None:
+    """Of 5000 arms, the rounds of a check do not reach all, and none twice."""
+    with pytest.raises(PolicyError, match=what):
+        check_once(written(base, body)(), arms, 10_000)
+
+
+def test_a_policy_for_a_number_of_arms_is_checked_with_that_many(written: Any) -> None:
+    body = (
+        "class KernelParams(NamedTuple):\n    first: float\n"
+        "def kernel_params(self, arms):\n    return ((0.0,) * 80)[arms - 80 : arms - 79] if arms == 80 else ()\n"
+        + INDEX
+    )
+    check_once(written("IndexPolicy", body + "    return -arm.pulls\n")(), 80, 1000)
+    with pytest.raises(PolicyError, match="division by zero"):  # when an arm is pulled again
+        check_once(written("IndexPolicy", body + "    return 1.0 / (arm.pulls - 2.0)\n")(), 80, 1000)
+
+
 @pytest.mark.skipif(not JIT, reason="plain Python sees what changes")
 @pytest.mark.parametrize(
     ("change", "changed"),
@@ -593,6 +619,8 @@ def test_a_helper_that_changes_after_it_was_compiled_is_refused(written: Any, ch
     exec(first, cells)  # the same again
     check_once(mine(), 3, 100)
     exec(change, cells)
+    with pytest.raises(PolicyError, match="changed after Mine was compiled"):
+        simulate(PROBLEM, mine(), horizon=100, runs=1, check=False)
     with pytest.raises(PolicyError) as found:
         check_once(mine(), 3, 100)
     assert f"{changed} changed after Mine was compiled" in str(found.value)
@@ -659,17 +687,17 @@ def test_helpers_are_compiled_wherever_they_are(written: Any) -> None:
 def test_a_check_takes_a_fraction_of_a_second_and_built_in_policies_none() -> None:
     """Counted in rounds, not in seconds."""
     from belated.policies import UCB
-    from belated.policies._check import play
+    from belated.policies._check.game import CheckedGame
 
     rounds = []
-    choose = play.CheckedGame.choose
+    choose = CheckedGame.choose
 
     def counted(game: Any) -> Any:
         rounds.append(game.now)
         return choose(game)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(play.CheckedGame, "choose", counted)
+        patch.setattr(CheckedGame, "choose", counted)
         check_once(UCB(), 3, 1000)
         assert not rounds
         check_once(EpsGreedy(eps=0.77), 3, 1000)
@@ -687,22 +715,23 @@ def test_the_contract_names_a_policy_that_changes_from_one_call_to_the_next() ->
         check_policy(Changing())
 
 
+@pytest.mark.parametrize("row", ["arm", "state.arms"])  # the latter is shared by all arms
 @pytest.mark.parametrize(
     ("correction", "what"),
     [
         ("pass", "feedback 1 is replaced by 0.25"),
-        ("if pulls == 0:\n        state.memory[arm, 0] += total", "a pull with feedback 1 is retracted"),
-        ("state.memory[arm, 0] += total", ""),
+        ("if pulls == 0:\n        state.memory[{row}, 0] += total", "a pull with feedback 1 is retracted"),
+        ("state.memory[{row}, 0] += total", ""),
     ],
 )
-def test_the_contract_notices_feedback_that_is_not_undone(correction: str, what: str, written: Any) -> None:
+def test_the_contract_notices_feedback_that_is_not_undone(correction: str, what: str, row: str, written: Any) -> None:
     mine = written(
         "Policy",
         "memory = 1\nsupports_retraction = True\n"
         + FEEDBACK
-        + "    state.memory[arm, 0] += reward\n"
+        + f"    state.memory[{row}, 0] += reward\n"
         + "@staticmethod\ndef on_correction(policy, state, arm, rank, pulled_at, pulls, observed, total):\n"
-        + f"    {correction}\n"
+        + f"    {correction.format(row=row)}\n"
         + CHOOSE
         + "    return now % state.arms\n",
     )
@@ -713,6 +742,15 @@ def test_the_contract_notices_feedback_that_is_not_undone(correction: str, what:
         check_policy(mine(), problems={})
     line = "def on_correction(policy, state, arm, rank, pulled_at, pulls, observed, total):"
     assert_found(found.value, line, what, "Let on_correction put right what on_feedback wrote")
+
+
+def test_the_contract_plays_as_long_as_a_simulation_does(written: Any) -> None:
+    """Longer than the horizon of its problems."""
+    line = "state.memory[arm, rank] = reward"
+    mine = written("Policy", f"memory = 500\n{FEEDBACK}    {line}\n{CHOOSE}    return 0\n")
+    with pytest.raises(PolicyError) as found:
+        check_policy(mine(), problems={})
+    assert_found(found.value, line, "number 500 of an arm's state.memory does not exist", "Write memory = 501")
 
 
 def test_the_contract_takes_an_object() -> None:

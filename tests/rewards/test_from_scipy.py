@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats as ss
+from scipy.integrate import quad
 
 from belated import Problem, simulate
 from belated.delays import ByReward, Fixed
 from belated.errors import InvalidParameter
 from belated.policies import UCB
 from belated.rewards import Bernoulli, FromScipy, Scaled
+from belated.rewards._base import RewardOnScale
 from support.draws import draw
 from support.laws import RewardCase
 
@@ -77,6 +79,31 @@ def test_a_range_that_changes_the_best_arm_is_refused() -> None:
     with pytest.raises(InvalidParameter, match=r"arm 1 has the largest mean, and arm 0 has it in truth"):
         Problem([jackpot, FromScipy(ss.norm(4, 0.5))], Fixed(1), reward_range=(0, 10))
     assert Problem([jackpot, FromScipy(ss.norm(4, 0.5))], Fixed(1), reward_range=(0, 1000)).best == 0
+
+
+@pytest.mark.parametrize(
+    ("dist", "reward_range"),
+    [
+        (ss.norm(503, 0.1), (0, 1000)),
+        (ss.norm(3, 1e-4), (0, 1e6)),
+        (ss.norm(100, 40), (0, 200)),
+        (ss.expon(scale=50), (10, 300)),
+        (ss.lognorm(2.5), (0, 5000)),
+        (ss.t(1.5), (-20, 1000)),
+    ],
+    ids=["narrow", "very narrow", "wide", "below the range", "skewed", "heavy tails"],
+)
+def test_the_mean_of_clipped_rewards(dist: Any, reward_range: tuple[float, float]) -> None:
+    low, high = reward_range
+    points = [point for point in dist.ppf([1e-9, 1e-3, 0.1, 0.5, 0.9, 0.999, 1 - 1e-9]) if low < point < high]
+    area = quad(dist.sf, low, high, points=points, limit=1000, epsabs=1e-10 * (high - low))[0]
+    found = RewardOnScale(FromScipy(dist), low, high).mean
+    assert found == pytest.approx(low + area, abs=1e-7 * (high - low))
+
+
+def test_narrow_rewards_keep_their_best_arm() -> None:
+    laws = [FromScipy(ss.norm(503, 0.1)), FromScipy(ss.norm(502.9, 3))]
+    assert Problem(laws, Fixed(1), reward_range=(0, 1000)).best == 0
 
 
 def test_values_of_a_discrete_law() -> None:

@@ -110,6 +110,25 @@ def test_delays_by_reward_are_in_the_unit_of_the_rewards() -> None:
     assert [again.delay_quantile(0, q / 50) for q in range(51)] == [smooth.delay_quantile(0, q / 50) for q in range(51)]
 
 
+@pytest.mark.parametrize(
+    "reward",
+    [
+        Scaled(Bernoulli(0.5), 0.5, 200),  # the middle of its values is 0.5 on [0, 1]
+        Scaled(Bernoulli(0.5), 0.6, 200),
+        Scaled(Bernoulli(0.5), -300, -100),
+        Scaled(Categorical([0.0, 0.5, 1.0], [0.2, 0.3, 0.5]), 0.25, 200),
+    ],
+    ids=repr,
+)
+def test_each_reward_has_the_delay_of_its_value(reward: Scaled) -> None:
+    values = np.array(list(reward.atoms or ()))
+    law = ByReward({value: Fixed(1000 * number) for number, value in enumerate(values.tolist())})
+    rewards, delays = Problem([reward], law).sample(0, 200, seed=1)
+    nearest = np.abs(rewards[:, None] - values).argmin(axis=1)
+    assert set(nearest) == set(range(len(values)))
+    assert np.array_equal(delays, 1000 * nearest)
+
+
 def test_a_mapping_without_a_reward_says_which_in_its_unit() -> None:
     with pytest.raises(InvalidParameter, match=r"Scaled rewards can be 80\.0, .* add one for 80\.0"):
         Problem([Scaled(Bernoulli(0.5), 0, 80)], ByReward({0: Fixed(1), 1: Fixed(2)}))

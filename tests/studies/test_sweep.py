@@ -208,11 +208,10 @@ def test_mistakes(change: dict[str, Any], said: str) -> None:
 
 
 def test_policies_of_ones_own_are_checked_unless_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    checked: list[int] = []
-    monkeypatch.setattr("belated.simulation.simulate.check_once", lambda _, arms, horizon: checked.append(horizon))
+    checked: list[bool] = []
+    monkeypatch.setattr("belated.simulation.simulate.check_once", lambda *_, plays: checked.append(plays))
     sweep(delayed, [0, 50], POLICIES[:1], horizon=20, runs=1, check=False)
-    assert not checked
     sweep(delayed, [0, 50], POLICIES[:1], horizon=20, runs=1)
-    assert checked == [20, 20]
+    assert checked == [False, False, True, True]
     with pytest.raises(InvalidParameter, match="check is 'no'"):
         sweep(delayed, [0, 50], POLICIES[:1], horizon=20, runs=1, check="no")  # type: ignore[arg-type]

@@ -170,9 +170,9 @@ class ByReward(DelayLaw):
             return builder.by_cell(laws.values(), reward)
         low, high = reward.support
         values = np.array(list(laws))
-        # the engine's rewards may be rounded: what tells two values apart is their middle
-        values[1:] = ((values[1:] + values[:-1]) / 2.0 - low) / (high - low)
-        return builder.by_value(dict(zip(values.tolist(), laws.values(), strict=True)), reward)
+        # the engine's rewards may be rounded: what tells two values apart is their middle, on the scale of policies
+        middles = ((values[1:] + values[:-1]) / 2.0 - low) / (high - low)
+        return builder.by_value([0.0, *middles.tolist()], laws.values(), reward)
 
 
 def _name(reward: RewardLaw) -> str:

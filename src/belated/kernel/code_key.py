@@ -12,7 +12,6 @@ from __future__ import annotations
 import dis
 import hashlib
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -25,14 +24,11 @@ import numpy as np
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
+from belated.own_code import is_library, is_own
+
 PARTS = "_belated_parts"
 """Attribute of a function whose body is chosen by types: what gives (name, value) of all it may use, from a policy's
 class or None."""
-
-_PACKAGE = __name__.partition(".")[0]
-
-LIBRARIES = ("numba", "numpy", "llvmlite", "scipy")
-"""What comes from these, or from Python itself, counts by its name."""
 
 
 # ---- what code is, as text ----
@@ -220,23 +216,6 @@ def _attributes(name: str, value: Any, names: list[str], modules: set[str]) -> I
             if attribute in vars(value):
                 yield f"{name}.{attribute}", vars(value)[attribute]
                 yield from _attributes(f"{name}.{attribute}", vars(value)[attribute], names, modules)
-
-
-@cache
-def is_library(module: str) -> bool:
-    """Whether a module belongs to Python itself, or to a library that counts by its name."""
-    top = module.partition(".")[0]
-    if top in LIBRARIES:
-        return True
-    file = getattr(sys.modules.get(top), "__file__", None)
-    places = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
-    return top in sys.stdlib_module_names and (file is None or file.startswith(places))
-
-
-def is_own(function: Any) -> bool:
-    """Whether a function belongs neither to this package nor to a library: whether a user wrote it."""
-    module = str(function.__module__)
-    return module.partition(".")[0] != _PACKAGE and not is_library(module)
 
 
 def _has_overload(function: FunctionType) -> bool:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from belated.kernel.code_key import PARTS, code_digest, is_own, names_in, python_of, text_of
+from belated.kernel.code_key import PARTS, code_digest, names_in, python_of, text_of
 from belated.kernel.jit import JIT, inline
+from belated.own_code import is_own
 
 
 def reached_functions(roots: Iterable[Any]) -> Iterator[FunctionType]:

@@ -39,8 +39,9 @@ from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from belated.kernel.cache import DiskCache
-from belated.kernel.code_key import PARTS, is_own
+from belated.kernel.code_key import PARTS
 from belated.kernel.pipeline import KernelFunction, LinkedCompiler
+from belated.own_code import is_own
 
 COMPILE_ERRORS = (NumbaError, UnsupportedBytecodeError)
 """What numba raises where it cannot compile a function."""

@@ -207,9 +207,9 @@ class LawTableBuilder:
         rows = self._rows_of([law for _, law in present], reward)
         return LawRow(MIXTURE, i=self.reals([*cumulative_before([w for w, _ in present]), 1.0]), j=len(present), k=rows)
 
-    def by_value(self, laws: Mapping[float, Any], reward: Any) -> LawRow:
-        """A delay law for the rewards from each of these numbers, ascending, up to the next."""
-        return LawRow(BY_VALUE, i=self.reals(list(laws)), j=len(laws), k=self._rows_of(laws.values(), reward))
+    def by_value(self, starts: Sequence[float], laws: Iterable[Any], reward: Any) -> LawRow:
+        """A delay law for the rewards from each of these numbers in [0, 1], ascending, up to the next."""
+        return LawRow(BY_VALUE, i=self.reals(starts), j=len(starts), k=self._rows_of(laws, reward))
 
     def by_cell(self, laws: Iterable[Any], reward: Any) -> LawRow:
         """A delay law for each of equal cells of the reward."""

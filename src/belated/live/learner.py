@@ -20,7 +20,7 @@ from belated.policies._base import entry_points
 from belated.policies._base.encode import check_registered, encode_policy, memory_size, supports_retraction
 from belated.policies._base.state import allocate
 from belated.policies._check.play import check_once
-from belated.policies._check.run_errors import check_scores, no_such_arm, short_errors
+from belated.policies._check.run_errors import check_not_nan, no_such_arm, short_errors
 
 _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
 
@@ -48,7 +48,7 @@ class Learner:
     It stores neither ids nor times nor individual decisions: feedback says which arm was pulled, which of its pulls it
     was (``rank``), and which decision (``number``: 0, 1, ...). Rewards, and statistics of them, are in the unit of
     ``reward_range``, which the policy meets mapped to [0, 1]. A policy of your own is played as plain Python first, and
-    checked, unless ``check`` is False."""
+    checked, unless ``check`` is False; code that changed after it was compiled is refused in any case."""
 
     def __init__(
         self,
@@ -63,8 +63,7 @@ class Learner:
         self.policy = policy
         self.seed = check_seed(seed)
         self.reward_range = reward_range
-        if check:
-            check_once(policy, arms, policy.horizon)
+        check_once(policy, arms, policy.horizon, plays=check)
         self.decisions = 0
         self._start(arms)
 
@@ -119,7 +118,7 @@ class Learner:
         """Make the next decision; return (arm, rank)."""
         if callable(self.policy.memory):
             self._check_memory_lasts()
-        check_scores(self.policy, self.state)
+        check_not_nan(self.policy, self.state, self.decisions)
         arm, rank = self._call(self._decide, self.decisions + 1)
         if arm < 0:
             raise no_such_arm(self.policy, self.arms)

@@ -7,20 +7,14 @@ from __future__ import annotations
 import inspect
 import linecache
 import os
-import sysconfig
 import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import cache
-from pathlib import Path
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
 from belated.errors import PolicyError
-from belated.kernel.code_key import LIBRARIES
-
-PACKAGE = str(Path(__file__).parents[1])
-"""The folder of this package: mistakes are not looked for in it."""
+from belated.own_code import is_own_file
 
 WHAT_IS_ALLOWED = (
     "Static methods of a policy may use numbers, the arrays of state, if, for and while, functions of math, and "
@@ -35,11 +29,12 @@ TWO_INDICES = (
 
 
 class Mistake(Exception):
-    """Something that a policy must not do, and what to write instead; found where it happens."""
+    """Something that a policy must not do, and what to write instead; found where it happens. ``arm`` is the number of
+    an arm that does not exist, if that is the mistake."""
 
-    def __init__(self, message: str, advice: str) -> None:
+    def __init__(self, message: str, advice: str, arm: int | None = None) -> None:
         super().__init__(message)
-        self.advice = advice
+        self.advice, self.arm = advice, arm
 
 
 MOST_STEPS = 1_000_000
@@ -78,18 +73,12 @@ def raise_from(error: PolicyError, cause: BaseException | None) -> None:
     raise error from (cause if os.environ.get("BELATED_DEBUG", "") not in ("", "0") else None)
 
 
+def missing_arm(error: PolicyError) -> int | None:
+    """The number of the arm that does not exist, if the error is about one."""
+    return error.__context__.arm if isinstance(error.__context__, Mistake) else None
+
+
 # ---- where ----
-
-
-@cache
-def is_outside(file: str) -> bool:
-    """Whether a file is the user's: not of this package, of Python or of the libraries below."""
-    if file.startswith((PACKAGE, "<frozen")):
-        return False
-    parts = Path(file).parts
-    if "site-packages" in parts:
-        return parts[parts.index("site-packages") + 1] not in LIBRARIES
-    return not file.startswith(sysconfig.get_path("stdlib"))
 
 
 def location_of(function: Any, line: int | None = None) -> Location | None:
@@ -119,7 +108,7 @@ def _def_line(code: CodeType) -> int:
 def location_in(trace: TracebackType | None) -> Location | None:
     """The last line of a traceback that is the user's."""
     for frame in reversed(traceback.extract_tb(trace)):
-        if is_outside(frame.filename) and frame.lineno is not None:
+        if is_own_file(frame.filename) and frame.lineno is not None:
             return Location(frame.filename, frame.lineno, frame.name)
     return None
 

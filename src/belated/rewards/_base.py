@@ -19,8 +19,10 @@ SAMPLE, PLOT = "belated.engine.law_samples:sample_rewards", "belated.simulation.
 """Functions of higher layers, which are loaded when they are first used."""
 UNIT = (0.0, 1.0)
 """The range of rewards of most laws, and inside of the engine."""
-_CELLS, _POINTS = 64, 8
-"""Cells of a scale, and points in each, at which the mean of clipped rewards is integrated."""
+_LEVELS = np.array([1e-15, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5])
+_CELLS, _POINTS = 8, 8
+"""The mean of clipped rewards is integrated between their quantiles of these levels and of 1 minus these: cells between
+two neighbours, and points in each."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,19 @@ class RewardOnScale(RewardLaw):
             return self.law.mean
         nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
         shares = (np.arange(_CELLS)[:, None] + (nodes + 1.0) / 2.0) / _CELLS
-        above = 1.0 - self.law.cdf(self.low + (self.high - self.low) * shares)
-        return self.low + (self.high - self.low) * float((above * weights).sum()) / (2.0 * _CELLS)
+        ends = np.concatenate([[self.low], self._quantiles(np.union1d(_LEVELS, 1.0 - _LEVELS)), [self.high]])
+        widths = np.diff(ends)[:, None, None]
+        above = 1.0 - self.law.cdf(ends[:-1, None, None] + widths * shares)
+        return self.low + float((widths * above * weights).sum()) / (2.0 * _CELLS)
+
+    def _quantiles(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Quantiles by bisection, clipped to the scale."""
+        lower, upper = np.full(levels.shape, self.low), np.full(levels.shape, self.high)
+        for _ in range(60):
+            middle = (lower + upper) / 2.0
+            is_below = self.law.cdf(middle) < levels
+            lower, upper = np.where(is_below, middle, lower), np.where(is_below, upper, middle)
+        return upper
 
     @property
     def atoms(self) -> dict[float, float] | None:

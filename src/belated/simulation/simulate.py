@@ -94,7 +94,8 @@ def simulate(
         some of them.
     check
         Whether a policy of your own is first played for some hundred rounds as plain Python, each step checked; a
-        :class:`~belated.errors.PolicyError` names the file and line of a mistake.
+        :class:`~belated.errors.PolicyError` names the file and line of a mistake. Code that changed after it was
+        compiled is refused in any case.
 
     Examples
     --------
@@ -117,8 +118,9 @@ def simulate(
     rounds, stop = rounds_of(checkpoints, horizon), np.zeros(1, np.int64)
     first = problem if isinstance(problem, Problem) else _draw_problem(problem, check_seed(seed), 0)
     try:
-        for policy in chosen if check_bool("check", check) else ():
-            check_once(policy, first.arms, horizon)
+        plays = check_bool("check", check)
+        for policy in chosen:
+            check_once(policy, first.arms, horizon, plays=plays)
     except PolicyError as error:
         raise error.with_traceback(None) from error.__cause__  # the message names the user's line
     plan = Plan(

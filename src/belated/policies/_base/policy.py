@@ -221,10 +221,12 @@ def parameter_text(name: str, value: Any) -> str:
 
     >>> parameter_text("confidence", 0.5), parameter_text("confidence", "theory"), parameter_text("spread", True)
     ('confidence=0.5', 'confidence=theory', 'spread')
+    >>> parameter_text("prior", (1.0, 2.0))
+    'prior=(1.0, 2.0)'
     """
     if value is True:
         return name
-    return f"{name}={value}" if isinstance(value, str) else f"{name}={value:g}"
+    return f"{name}={value:g}" if isinstance(value, int | float) else f"{name}={value}"
 
 
 def ignores_pull_id(hook: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,15 +6,17 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from belated.own_code import is_own_file
 from belated.policies._base.encode import memory_size
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State, allocate, reset
-from belated.policies._mistakes import MOST_STEPS, TWO_INDICES, Mistake, endless, is_outside
+from belated.policies._mistakes import MOST_STEPS, TWO_INDICES, Mistake, endless
 
 COUNTED = ("pulls", "observed", "total", "key")
 """What only the engine writes."""
@@ -27,7 +29,6 @@ _READING_METHODS += ("copy", "cumprod", "cumsum", "dot", "flatten", "item", "max
 _READING_METHODS += ("repeat", "round", "searchsorted", "std", "sum", "take", "tolist", "trace", "var")
 _WRITING_METHODS = ("fill", "partition", "put", "setfield", "sort")
 _WRITING_FUNCTIONS = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
-_NUMPY = str(Path(np.__file__).parent)
 
 
 class Ledger:
@@ -48,7 +49,7 @@ class Ledger:
 
     def write(self, array: Any, index: Any) -> None:
         """Note, or refuse, a write that is about to be made."""
-        is_own = is_outside(_caller())
+        is_own = is_own_file(_caller())
         if self.formula and is_own:
             raise Mistake(
                 f"{self.formula} writes to {array.label}, and formulas are computed at any time",
@@ -91,9 +92,14 @@ class Ledger:
 def _caller() -> str:
     """The file of the line that uses an array: neither of numpy nor of this module."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((__file__, _NUMPY)):
+    while frame.f_back is not None and _is_between(frame.f_code.co_filename):
         frame = frame.f_back
     return frame.f_code.co_filename
+
+
+@cache
+def _is_between(file: str) -> bool:
+    return file == __file__ or Path(file).is_relative_to(Path(np.__file__).parent)
 
 
 class _OutOfBounds(Mistake, IndexError):
@@ -175,7 +181,7 @@ class CheckedArray(np.ndarray[Any, Any]):
         return result
 
     def _check_rows(self) -> None:
-        if self.arms is not None and is_outside(_caller()):  # the package knows what it does with the further rows
+        if self.arms is not None and is_own_file(_caller()):  # the package knows what it does with the further rows
             raise Mistake(
                 f"{self.label} has more rows than arms when compiled",
                 f"Write for arm in range(state.arms), or {self.label}[:state.arms].",
@@ -193,7 +199,8 @@ class CheckedArray(np.ndarray[Any, Any]):
             if axis < self.ndim and not 0 <= part < _plain(self).shape[axis]:
                 raise _OutOfBounds(*self._out_of_bounds(int(part), axis))
 
-    def _out_of_bounds(self, part: int, axis: int) -> tuple[str, str]:
+    def _out_of_bounds(self, part: int, axis: int) -> tuple[str, str, int | None]:
+        """What is wrong, the advice, and the arm that does not exist."""
         size = _plain(self).shape[axis]
         exists = f"its indices are 0 to {size - 1}" if size > 0 else "it is empty"
         if self.label == "state.memory" and (axis == 1 or not self.has_rows):
@@ -203,15 +210,18 @@ class CheckedArray(np.ndarray[Any, Any]):
                 return (
                     f"number {part} of an arm's state.memory does not exist: {exists}",
                     "Write an index that is not negative.",
+                    None,
                 )
             return (
                 f"number {part} of an arm's state.memory does not exist: {name} declares memory = {size}",
                 f"{more} in class {name}, or correct the index.",
+                None,
             )
         shared = "; the row state.arms of state.memory is shared by all arms" if self.label == "state.memory" else ""
         return (
             f"{self.label} has no element {part}: {exists}",
             f"Use an arm's number, from 0 to state.arms - 1{shared}.",
+            part,
         )
 
 

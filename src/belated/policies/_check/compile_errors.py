@@ -9,10 +9,11 @@ from typing import Any
 from belated.errors import PolicyError
 from belated.kernel.helpers import reached_functions
 from belated.kernel.jit import COMPILE_ERRORS
+from belated.own_code import is_own_file
 from belated.policies._base.definition import kernel_methods
 from belated.policies._base.policy import Policy
 from belated.policies._check.scan import none_variables
-from belated.policies._mistakes import WHAT_IS_ALLOWED, Location, is_outside, policy_error, raise_from
+from belated.policies._mistakes import WHAT_IS_ALLOWED, Location, policy_error, raise_from
 
 _ON_THE_WAY = "Failed in nopython mode pipeline"
 """numba's line for each function, from the first that it was to compile to the one with the mistake."""
@@ -70,7 +71,7 @@ def _reason(message: str) -> tuple[str, Location | None]:
     for found in places:
         if found is not None:
             file, line = (part for part in found.groups() if part is not None)
-            if is_outside(os.path.abspath(file)):
+            if is_own_file(os.path.abspath(file)):
                 return reason.rstrip("."), Location(os.path.abspath(file), int(line))
     return reason.rstrip("."), None
 

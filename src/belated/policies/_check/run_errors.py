@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from belated.errors import PolicyError
-from belated.kernel.code_key import first_line, is_own
+from belated.kernel.code_key import first_line
 from belated.kernel.helpers import reached_functions
+from belated.own_code import is_own
 from belated.policies._base.definition import kernel_methods
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State
@@ -75,7 +76,18 @@ def not_a_number(policy: Policy) -> PolicyError:
     )
 
 
-def check_scores(policy: Policy, state: State) -> None:
-    """Raise an error if an index of a policy that is not built in is NaN."""
-    if not type(policy).is_trusted and np.isnan(state.score[: state.arms]).any():
+SEARCHED = 1024
+"""How many numbers of a policy's memory are searched for NaN before each decision of a live bandit: all, one after the
+other, so that a large memory costs no more."""
+
+
+def check_not_nan(policy: Policy, state: State, decisions: int) -> None:
+    """Raise an error if an index of a policy that is not built in, or a number in its memory, is NaN; of a large
+    memory, those whose turn it is are searched."""
+    if type(policy).is_trusted:
+        return
+    numbers = state.memory.reshape(-1)
+    turn = decisions % -(-numbers.size // SEARCHED) if numbers.size > 0 else 0
+    part = numbers[turn * SEARCHED : (turn + 1) * SEARCHED]
+    if np.isnan(state.score[: state.arms]).any() or np.isnan(part).any():
         raise not_a_number(policy)
