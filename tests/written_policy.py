@@ -8,6 +8,7 @@ from belated.errors import PolicyError
 
 HEAD = """
 import math, random, time
+import numba
 from typing import NamedTuple
 import numpy as np
 from numpy.random import randint
@@ -22,6 +23,10 @@ def squares(values):
 def maybe(x):
     if x > 0.0:
         return x
+
+@numba.njit
+def bump(memory, arm):
+    memory[arm, 5] += 1.0
 
 def put(row, place):
     row[place] = 2.0

@@ -55,6 +55,14 @@ def test_a_live_bandit_raises_it(written: Any) -> None:
     assert len(bandit.to_dict()["decisions"]) == 999
 
 
+def test_a_division_by_zero_after_the_check_names_the_lines_that_divide(written: Any) -> None:
+    line = "y = 1.0 / (now - 1700.0)"
+    mine = written("Policy", CHOOSE + f"    {line}\n    return 1 if y > 1e9 else now % state.arms\n")
+    with pytest.raises(PolicyError) as found:
+        simulate(COINS, mine(), horizon=3000, runs=2)
+    assert_found(found.value, line, "Mine divides by zero in a later round: in this line, or line", "max(x, 1.0)")
+
+
 def test_built_in_code_has_no_lines_in_its_key_and_own_code_counts_from_its_body() -> None:
     """So that code from the disk names the right line, and a docstring that changes compiles nothing again."""
 

@@ -91,6 +91,14 @@ MISTAKES = {
         "not repeatable",
         "word(",
     ),
+    "print": ("Policy", CHOOSE + "    print(now)\n    return 0\n", "print(now)", "choose calls print", "Leave it out"),
+    "a helper with a decorator of numba": (
+        "Policy",
+        CHOOSE + "    bump(state.memory, 0)\n    return 0\n",
+        "bump(state.memory, 0)",
+        "bump is compiled by a decorator of numba",
+        "Remove the decorator of bump",
+    ),
     "random": ("Policy", CHOOSE + "    return random.randrange(2)\n", "return random.randrange(2)", "random", "word("),
     "a generator": (
         "Policy",

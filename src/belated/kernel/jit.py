@@ -66,7 +66,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 _ENTRY: dict[str, Any] = {**_OPTIONS, "no_cfunc_wrapper": True}
 _OUTLINED: dict[str, Any] = {**_ENTRY, "no_cpython_wrapper": True}
 _INLINE: dict[str, Any] = {**_OUTLINED, "forceinline": True}
-_CHECKED: dict[str, Any] = {"boundscheck": True}
+_CHECKED: dict[str, Any] = {"boundscheck": True, "error_model": "python"}
 _NAMED = (types.NamedTuple, types.NamedUniTuple)
 
 
@@ -75,7 +75,7 @@ _NAMED = (types.NamedTuple, types.NamedUniTuple)
 
 def inline(function: F, *, checks_indices: bool = False) -> F:
     """Make a kernel function that is copied into its callers. With ``checks_indices`` an index out of bounds raises an
-    IndexError (see :mod:`belated.kernel.pipeline`); not on a GPU."""
+    IndexError (see :mod:`belated.kernel.pipeline`), and a division by zero a ZeroDivisionError; not on a GPU."""
     return _kernel_function(function, {**_INLINE, **(_CHECKED if checks_indices else {})})
 
 

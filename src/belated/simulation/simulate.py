@@ -28,9 +28,9 @@ from belated.simulation.result import MAX_PULL_NUMBERS, Result
 from belated.simulation.result_builder import ResultBuilder
 from belated.validation import MAX_HORIZON, check_bool, check_choice, check_integer, is_integer
 
-ROUNDS_PER_CHUNK, LEAST_ROUNDS = 16_000_000, 200_000
-"""The usual and the smallest number of rounds in a chunk: a few tenths of a second, and a few times the overhead of
-starting one."""
+ROUNDS_PER_CHUNK, OWN_ROUNDS_PER_CHUNK, LEAST_ROUNDS = 16_000_000, 1_000_000, 200_000
+"""The usual number of rounds in a chunk, that of policies that are not built in and may be slow, and the smallest one:
+a few tenths of a second, and a few times the overhead of starting one."""
 CHUNKS_ON_DEVICE = 8
 """Chunks that are on the device, or being collected, at a time."""
 POLL_SECONDS = 0.1
@@ -158,7 +158,8 @@ def simulate(
 def _on_cores(
     problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, threads: int, builder: ResultBuilder
 ) -> Execution:
-    size = builder.block or _chunk_runs(plan.horizon, runs, threads)
+    most = ROUNDS_PER_CHUNK if all(type(policy).is_trusted for policy in policies) else OWN_ROUNDS_PER_CHUNK
+    size = builder.block or _chunk_runs(plan.horizon, runs, threads, most)
     chunks = _chunks(problem, plan, range(runs), builder.arms, size, lookups=True)
     return Execution(chunks, partial(run_chunk, policies, plan=plan), ThreadPoolExecutor(threads), 2 * threads)
 
@@ -250,10 +251,10 @@ def _draw_problem(family: Family, seed: int, run: int, arms: int | None = None) 
     return problem
 
 
-def _chunk_runs(horizon: int, runs: int, threads: int) -> int:
+def _chunk_runs(horizon: int, runs: int, threads: int, most_rounds: int) -> int:
     parts = 4 * threads if threads > 1 else 1
     fair = max(-(-runs // parts), min(LEAST_ROUNDS // horizon, -(-runs // threads)))
-    return max(1, min(ROUNDS_PER_CHUNK // horizon, fair, 1024))
+    return max(1, min(most_rounds // horizon, fair, 1024))
 
 
 def available_cores() -> int:

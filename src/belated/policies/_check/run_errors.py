@@ -16,12 +16,14 @@ from belated.policies._base.definition import kernel_methods
 from belated.policies._base.policy import Policy
 from belated.policies._base.state import State
 from belated.policies._check.compile_errors import is_from_compiler, raise_cannot_compile
+from belated.policies._check.scan import divisions
 from belated.policies._mistakes import Location, location_in, location_of, policy_error, raise_from
 
 
 @contextmanager
 def short_errors(policy: Policy) -> Iterator[None]:
-    """Compile and call the code of a policy: one short error if it cannot be compiled, or has a wrong index."""
+    """Compile and call the code of a policy: one short error if it cannot be compiled, has a wrong index
+    or divides by zero."""
     try:
         yield
     except Exception as error:
@@ -29,6 +31,8 @@ def short_errors(policy: Policy) -> Iterator[None]:
             raise
         if isinstance(error, IndexError):
             raise_from(out_of_bounds(policy, error), error)
+        if isinstance(error, ZeroDivisionError):
+            raise_from(division_by_zero(policy), error)
         if is_from_compiler(error):
             raise_cannot_compile(policy, error)
         raise
@@ -53,6 +57,18 @@ def _compiled_line(policy: type[Any], error: IndexError) -> Location | None:
         if (function.__module__, function.__qualname__) == (module, name):
             return location_of(function, first_line(function.__code__) + line)
     return None
+
+
+def division_by_zero(policy: Policy) -> PolicyError:
+    """The error for a division by zero in compiled code, which does not say where: it names all lines that divide."""
+    lines = list(dict.fromkeys(divisions(reached_functions(kernel_methods(type(policy))))))
+    others = "".join(f", or line {other.line} in {other.function}" for other in lines[1:4])
+    return policy_error(
+        f"{type(policy).__name__} divides by zero in a later round: in this line{others}",
+        lines[0] if lines else None,
+        "Treat the case in which there is nothing to divide by first, or write max(x, 1.0) below the line. "
+        "check_policy(..., horizon=T) of belated.testing names the line if it happens by then.",
+    )
 
 
 def no_such_arm(policy: Policy, arms: int) -> PolicyError:

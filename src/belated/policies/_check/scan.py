@@ -109,7 +109,23 @@ def _value_of(name: str, function: FunctionType) -> Any:
         return None
 
 
+_SIDE_EFFECTS = ("print", "input", "open", "exec", "eval", "breakpoint")
+"""Functions of Python that do more than compute."""
+
+
 def _check_value(name: str, value: Any, where: Location) -> None:
+    if value is None and name in _SIDE_EFFECTS:
+        raise _Found(
+            f"{where.function} calls {name}, and formulas may only compute",
+            where,
+            "Leave it out; Result.trace and Bandit.summary show what a policy does, round by round.",
+        )
+    if type(value).__module__.startswith("numba.") and hasattr(value, "py_func"):
+        raise _Found(
+            f"{name} is compiled by a decorator of numba, so that nothing in it is checked",
+            where,
+            f"Remove the decorator of {name}: helpers need none.",
+        )
     if isinstance(value, list | dict | set):
         kind = type(value).__name__
         raise _Found(
@@ -130,6 +146,15 @@ def reads(functions: Iterable[FunctionType], attribute: str) -> Iterator[Locatio
     for function in functions:
         for step in dis.get_instructions(function):
             if step.opname == "LOAD_ATTR" and step.argval == attribute and step.positions is not None:
+                yield Location(function.__code__.co_filename, step.positions.lineno or 0, function.__name__)
+
+
+def divisions(functions: Iterable[FunctionType]) -> Iterator[Location]:
+    """The lines in which functions divide."""
+    for function in functions:
+        for step in dis.get_instructions(function):
+            divides = step.opname == "BINARY_OP" and step.argrepr.rstrip("=") in ("/", "//", "%")
+            if divides and step.positions is not None:
                 yield Location(function.__code__.co_filename, step.positions.lineno or 0, function.__name__)
 
 
