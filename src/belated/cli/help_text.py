@@ -130,7 +130,8 @@ SWEEP = _help(
     "Values between integers are integers; write 0.0 and 1.0 for decimals. All "
     "values have the same seed, so they are paired run by run.",
     "Output: sweep.csv, sweep.png, sweep.svg, sweep.sweep (for Sweep.load and "
-    "belated plot), and a result for each value in results/. Existing files are replaced. Ctrl-C keeps the finished values.",
+    "belated plot), and a result for each value in results/. Existing files are "
+    "replaced. Ctrl-C keeps the finished values.",
     EXIT_STATUS,
 )
 
