@@ -272,7 +272,7 @@ def sweep(
     problem_of
         A function from a value to the problem, or to the family of problems.
     values
-        The values, each once; or, for two parameters, the values of each by its name.
+        The values, each once; or the values of one or two parameters by their names, ``{name: values, ...}``.
     policies
         A policy, or a list of policies; or a function from a value to them.
     horizon
