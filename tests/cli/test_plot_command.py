@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 
+from belated import Problem, sweep
+from belated.delays import Fixed
+from belated.policies import UCB
+from belated.rewards import Bernoulli
+
 
 @pytest.fixture
 def simulated(call: Callable[..., Any], small: Path) -> Path:
@@ -43,8 +48,28 @@ def test_plot_of_a_sweep_has_the_same_bytes(call: Callable[..., Any], swept: Pat
     assert call("plot", "made").stdout == "wrote made/sweep.png\n"
     assert Path("made/sweep.png").read_bytes() == before
     assert call("plot", "made/sweep.csv", "--out", "s.svg").exit_code == 0
+    assert Path("s.svg").read_bytes() == Path("made/sweep.svg").read_bytes()
     assert call("plot", "made/results/0-rounds=0.npz").exit_code == 0
     assert Path("made/results/0-rounds=0.png").exists()
+
+
+def test_plot_of_a_file_of_sweep_save(call: Callable[..., Any], tmp_path: Path) -> None:
+    made = sweep(lambda d: Problem([Bernoulli(0.3), Bernoulli(0.6)], Fixed(d)), [0, 5], UCB(), horizon=50, runs=3)
+    path = made.save(tmp_path / "mine")
+    assert call("plot", path).exit_code == 0
+    assert (tmp_path / "mine.png").read_bytes().startswith(b"\x89PNG")
+    path.write_bytes(path.read_bytes()[:-2000])
+    result = call("plot", path)
+    assert (result.exit_code, "mine.sweep" in result.stderr) == (2, True)
+
+
+def test_plot_of_a_folder_of_0_1_0_reads_the_table(call: Callable[..., Any], swept: Path) -> None:
+    assert call("sweep", swept, "-q").exit_code == 0
+    before = Path("made/sweep.png").read_bytes()
+    for name in ("sweep.png", "sweep.sweep"):
+        (Path("made") / name).unlink()
+    assert call("plot", "made").stdout == "wrote made/sweep.png\n"
+    assert Path("made/sweep.png").read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -53,7 +78,7 @@ def test_plot_of_a_sweep_has_the_same_bytes(call: Callable[..., Any], swept: Pat
         (["nowhere.npz"], "'nowhere.npz' does not exist; give a result (.npz)"),
         (["small.toml"], "'small.toml' is not a result of belated; give a result (.npz)"),
         (["damaged.npz"], "damaged.npz"),
-        (["."], "the folder '.' contains neither result.npz nor sweep.csv"),
+        (["."], "the folder '.' contains neither result.npz nor sweep.sweep"),
         (["sweep.csv"], "'sweep.csv' is not a sweep's table, or is damaged"),
         (["other/sweep.csv"], "there is no file 'other/sweep.csv'"),
         (["made", "--out", "a.xyz"], "--out is 'a.xyz'; give a file that ends in .png, .svg or .pdf."),

@@ -22,7 +22,7 @@ def names(folder: str) -> list[str]:
 
 def test_files_contain_a_result_for_each_value(call: Callable[..., Any], swept: Path) -> None:
     assert call("sweep", swept).exit_code == 0
-    assert names("made") == ["results", "sweep.csv", "sweep.png", "sweep.svg"]
+    assert names("made") == ["results", "sweep.csv", "sweep.png", "sweep.svg", "sweep.sweep"]
     assert names("made/results") == RESULTS
     frame = pandas.read_csv("made/sweep.csv")
     assert frame["value"].tolist() == [0, 20, 100] * 2
@@ -52,7 +52,7 @@ def test_the_table_has_a_row_for_each_value(call: Callable[..., Any], swept: Pat
         assert float(row[1]) == pytest.approx(frame.loc[("UCB", value), "mean"], rel=0.02)
         assert float(row[4]) == pytest.approx(frame.loc[("SE", value), "mean"], rel=0.02)
     assert "24k rounds in" in text
-    assert "wrote made: results, sweep.csv, sweep.png, sweep.svg" in text
+    assert "wrote made: results, sweep.csv, sweep.png, sweep.svg, sweep.sweep" in text
 
 
 def test_results_of_an_earlier_sweep_are_removed(call: Callable[..., Any], swept: Path) -> None:
@@ -61,7 +61,7 @@ def test_results_of_an_earlier_sweep_are_removed(call: Callable[..., Any], swept
     swept.write_text(swept.read_text().replace("[0, 20, 100]", "[7]"))
     call("sweep", swept, "-q")
     assert names("made/results") == ["0-rounds=7.npz"]
-    assert names("made") == ["notes.txt", "results", "sweep.csv", "sweep.png", "sweep.svg"]
+    assert names("made") == ["notes.txt", "results", "sweep.csv", "sweep.png", "sweep.svg", "sweep.sweep"]
 
 
 @pytest.mark.parametrize(

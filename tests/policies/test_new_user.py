@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 import tracemalloc
 from types import ModuleType
@@ -19,6 +20,7 @@ from belated.kernel.jit import JIT
 from belated.policies import Policy, ThompsonSampling
 from belated.policies._base.changes import prepare_to_compile
 from belated.policies._check.play import check_once, check_play
+from belated.policies._check.scan import _OPERATIONS
 from belated.rewards import Bernoulli
 from belated.testing import check_policy
 from new_user import KLUCB, QPMD, BatchedThompson, DelayedExp3, EpsGreedy
@@ -715,12 +717,30 @@ def test_a_check_takes_a_fraction_of_a_second_and_built_in_policies_none() -> No
 # ---- check_policy finds what differs ----
 
 
-def test_the_contract_names_a_policy_that_changes_from_one_call_to_the_next() -> None:
-    class Changing(EpsGreedy):  # type: ignore[misc]
+def test_the_contract_names_a_policy_that_is_not_registered() -> None:
+    class Undecorated(EpsGreedy):  # type: ignore[misc]
         pass
 
-    with pytest.raises(Exception, match="not registered"):
-        check_policy(Changing())
+    with pytest.raises(InvalidParameter, match="Undecorated is not registered; write @policy"):
+        check_policy(Undecorated())
+
+
+def test_the_contract_names_a_policy_that_changes_from_one_call_to_the_next(written: Any) -> None:
+    """An array outside of it, which compiled code sees as a constant."""
+    mine = written("Policy", CHOOSE + "    CALLS[0] += 1.0\n    return int(CALLS[0]) % state.arms\n")
+    vars(sys.modules[mine.__module__])["CALLS"] = np.zeros(1)
+    with pytest.raises(PolicyError) as found:
+        check_policy(mine(), problems={})
+    assert "Mine does not play the same game twice" in str(found.value)
+    assert "Let its choices depend on state alone" in str(found.value)
+
+
+def test_every_way_to_format_a_number_is_known() -> None:
+    """Whichever Python this is: it differs."""
+    formats = [name for name in dis.opname if name.startswith("FORMAT_")]
+    assert formats
+    for name in formats:
+        assert _OPERATIONS[name][0] == "makes a string"
 
 
 @pytest.mark.parametrize("row", ["arm", "state.arms"])  # the latter is shared by all arms

@@ -191,6 +191,8 @@ def test_an_interruption_carries_what_is_finished(monkeypatch: pytest.MonkeyPatc
     [
         ({"values": []}, "values is empty"),
         ({"values": 3}, "values is 3; give a list"),
+        ({"values": [1, 2, 1]}, "values has 1 more than once; give each value once"),
+        ({"values": {"delay": [5, 5], "gap": [0.1]}}, "values has 5 more than once"),
         ({"values": "abc"}, "values is 'abc'; give a list"),
         ({"policies": []}, "policies for 0 is \\[\\]; give at least one policy"),
         ({"policies": [3]}, "give at least one policy"),

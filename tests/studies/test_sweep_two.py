@@ -104,8 +104,13 @@ def test_facets_without_a_legend(two: Sweep) -> None:
     assert [axes for axes in two.plot(bands=None, legend=False).axes if axes.images]
 
 
+def test_one_parameter_by_its_name() -> None:
+    found = sweep(lambda d: problem(d, 0.2), {"delay": [0, 5]}, POLICIES[:1], horizon=10, runs=1)
+    assert (found.name, found.values, found.parameters) == ("delay", [0, 5], ())
+
+
 def test_three_parameters_are_too_many() -> None:
-    with pytest.raises(InvalidParameter, match="give two, as"):
+    with pytest.raises(InvalidParameter, match="give at most two, as"):
         sweep(problem, {"a": [1], "b": [2], "c": [3]}, POLICIES, horizon=10, runs=1)
 
 

@@ -129,8 +129,9 @@ SWEEP = _help(
     f"Two sections [bold]{escape('[[sweep]]')}[/bold] play all pairs of values and draw a heat map for each policy.",
     "Values between integers are integers; write 0.0 and 1.0 for decimals. All "
     "values have the same seed, so they are paired run by run.",
-    "Output: sweep.csv, sweep.png, sweep.svg, and a result for each value in "
-    "results/. Existing files are replaced. Ctrl-C keeps the finished values.",
+    "Output: sweep.csv, sweep.png, sweep.svg, sweep.sweep (for Sweep.load and "
+    "belated plot), and a result for each value in results/. Existing files are "
+    "replaced. Ctrl-C keeps the finished values.",
     EXIT_STATUS,
 )
 

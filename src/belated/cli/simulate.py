@@ -119,6 +119,7 @@ def sweep_command(
                 )
                 swept, interrupted = finished_part(play, "sweep")
             _write_results(stage, swept, plan.keys)
+            swept.save(stage.path("sweep.sweep"))
             _write_regret(stage, swept, "sweep")
             names = stage.commit()
         if json:
@@ -170,7 +171,7 @@ def _write_results(stage: StagedOutput, sweep: Sweep, keys: Sequence[str]) -> No
 
 def plot_command(
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="A result (.npz), or the folder of a simulation or sweep.")
+        Path, typer.Argument(metavar="RESULT", help="A result (.npz), a sweep (.sweep), or the folder of either.")
     ],
     out: Annotated[
         Path | None,
@@ -193,38 +194,42 @@ def plot_command(
 
 
 def _figure_of(path: Path) -> tuple[Figure, Path]:
-    """The figure of a saved result, or of the folder of a simulation or sweep, and its default path."""
+    """The figure of a saved result or sweep, or of the folder of either, and its default path. A folder of 0.1.0 has
+    the table of a sweep alone."""
     from belated.simulation.result import Result
+    from belated.studies.sweep import Sweep
 
     if path.is_dir():
-        found = [path / name for name in ("result.npz", "sweep.csv") if (path / name).exists()]
+        found = [path / name for name in ("result.npz", "sweep.sweep", "sweep.csv") if (path / name).exists()]
         if not found:
             raise StateError(
-                f"the folder {str(path)!r} contains neither result.npz nor sweep.csv; give the path of a result, or "
-                "the folder that belated simulate or belated sweep wrote."
+                f"the folder {str(path)!r} contains neither result.npz nor sweep.sweep; give the path of a result, "
+                "or the folder that belated simulate or belated sweep wrote."
             )
         path = found[0]
     elif path.name != "sweep.csv" and not zipfile.is_zipfile(path):
         problem = "is not a result of belated" if path.exists() else "does not exist"
         raise StateError(
-            f"{str(path)!r} {problem}; give a result (.npz), or the folder that belated simulate or belated sweep "
-            "wrote."
+            f"{str(path)!r} {problem}; give a result (.npz), a sweep (.sweep), or the folder that belated simulate or "
+            "belated sweep wrote."
         )
     if path.name == "sweep.csv":
-        return _sweep_figure(path), path.with_suffix(".png")
+        saved = path.with_suffix(".sweep")  # which has all of it
+        return Sweep.load(saved).plot() if saved.exists() else _sweep_figure(path), path.with_suffix(".png")
+    if path.suffix == ".sweep":
+        return Sweep.load(path).plot(), path.with_suffix(".png")
     target = path.with_name("regret.png") if path.name == "result.npz" else path.with_suffix(".png")
     return Result.load(path).plot(), target
 
 
 def _sweep_figure(path: Path) -> Figure:
+    """The figure of the table of a sweep over one parameter."""
     import pandas
 
     from belated.simulation.figures import plot_sweep
 
     try:
         frame: Any = pandas.read_csv(path)
-        if "parameter" not in frame:
-            return _two_parameters(path, frame).plot()
         labels = list(dict.fromkeys(frame["policy"]))
         shape = (len(labels), -1)
         figure = plot_sweep(
@@ -240,22 +245,6 @@ def _sweep_figure(path: Path) -> Figure:
         raise StateError(f"there is no file {str(path)!r}; give the folder that belated sweep wrote.") from None
     except (KeyError, ValueError, IndexError) as error:
         raise StateError(f"{str(path)!r} is not a sweep's table, or is damaged: {error}.") from error
-
-
-def _two_parameters(path: Path, frame: Any) -> Sweep:
-    """The sweep over two parameters whose table this is, from the results beside it."""
-    from belated.simulation.result import Result
-    from belated.studies.study import Axis
-    from belated.studies.sweep import Sweep
-
-    names = list(frame.columns[1:3])
-    labels = list(dict.fromkeys(frame["policy"]))
-    results = [Result.load(file) for file in sorted((path.parent / "results").glob("*.npz"))]
-    points = [tuple(point) for point in frame[names].to_numpy(object)[: len(frame) // len(labels)].tolist()]
-    if len(results) != len(points):
-        raise StateError(f"it has {len(points)} pairs of values, and there are {len(results)} results beside it")
-    axes = tuple(Axis(name, tuple(dict.fromkeys(frame[name]))) for name in names)
-    return Sweep(" x ".join(names), points, labels, results, axes)
 
 
 def _save(figure: Figure, target: Path) -> None:

@@ -16,6 +16,7 @@ from belated.formatting import compact, duration, percentage, plural, plus_minus
 from belated.kernel.rng import family_generator
 from belated.problem import Problem
 from belated.simulation.result import Result
+from belated.simulation.standard_error import standard_error
 from belated.studies.arena.scores import HIGH, Scores
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def policy_rows(result: Result) -> list[dict[str, Any]]:
     difference to the best policy (None for that one) with the ratio of both, and shares of the pulls: of the best arm
     (None if it is not known), and of pulls whose feedback was observed, is in flight and was lost."""
     final = result.final.mean(axis=1)
-    stderr = result.final.std(axis=1, ddof=1) / np.sqrt(result.runs) if result.runs > 1 else np.full(final.size, np.nan)
+    stderr = standard_error(result.final)
     best = int(np.argmin(final))
     share_of_best = best_arm_pulls(result)
     counts = {"observed": result.observed, "in_flight": result.in_flight, "lost": result.lost}

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from belated.kernel.cache import cache_root, is_cached, is_on_disk
 from belated.kernel.jit import is_compiled
 from belated.policies._base.entry_points import entry_for
-from belated.policies._base.policy import Policy, is_built_in
+from belated.policies._base.policy import Policy
 
 MAX_PROCESSES = 4
 """Besides this one: each takes a second to start, and some 300 MB."""
@@ -90,7 +90,7 @@ def missing_tasks(tasks: Sequence[Task]) -> list[Task]:
     missing: dict[tuple[Any, type[Policy]], Task] = {}
     for loop, policy in tasks:
         cls = type(policy)
-        if is_built_in(cls) and (loop, cls) not in missing:
+        if cls.is_built_in and (loop, cls) not in missing:
             entry = entry_for(loop, cls)
             if not is_compiled(entry) and is_cached(entry) and not is_on_disk(entry):
                 missing[loop, cls] = loop, policy

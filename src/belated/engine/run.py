@@ -80,7 +80,7 @@ def play_run(
             # 2. the policy chooses
             chosen = interface.choose(policy, state, now)
             committed = np.int64(interface.committed_arm(policy, state))
-            if not interface.is_trusted(policy) and (not interface.is_arm(state, chosen) or committed >= state.arms):
+            if not interface.is_built_in(policy) and (not interface.is_arm(state, chosen) or committed >= state.arms):
                 return BAD_ARM, now, point
             if committed >= 0:
                 break

@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 
 from belated.formatting import plus_minus, quantity
 from belated.html_table import html_table
+from belated.simulation.standard_error import standard_error
 from belated.validation import Domain, check_number
 
 _LEVEL = Domain(0, 1, open_low=True, open_high=True)
@@ -32,7 +33,7 @@ class Difference(_Values):
     @classmethod
     def of(cls, runs: npt.NDArray[np.float64], labels: tuple[str, str]) -> Self:
         """The difference from that of each run."""
-        stderr = float(runs.std(ddof=1) / math.sqrt(runs.size)) if runs.size > 1 else math.nan
+        stderr = float(standard_error(runs))
         difference = cls(float(runs.mean()), stderr, runs)
         difference.labels = labels
         return difference

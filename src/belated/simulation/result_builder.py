@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from threading import Lock
@@ -16,6 +15,7 @@ from belated.errors import InvalidParameter
 from belated.policies import Policy
 from belated.problem import Family, Problem
 from belated.simulation.result import Manifest, Result, labels_of
+from belated.simulation.standard_error import standard_error
 
 KEPT_NUMBERS = 2**24
 """The curves of all runs are stored up to this many numbers (128 MiB), otherwise those of the first runs."""
@@ -95,8 +95,7 @@ class ResultBuilder:
         if runs > self._kept:  # fewer after an interruption, as in a rerun
             mean, stderr = self._summed(runs)
         else:
-            mean = curves.mean(axis=1)
-            stderr = curves.std(axis=1, ddof=1) / math.sqrt(runs) if runs > 1 else np.full(mean.shape, np.nan)
+            mean, stderr = curves.mean(axis=1), standard_error(curves, axis=1)
         plan = self._plan
         record = partial(
             Manifest.of,

@@ -8,6 +8,7 @@ import numpy as np
 
 from belated.formatting import percentage, plural, plus_minus, quantity
 from belated.html_table import cut, html_table, join, swatch
+from belated.simulation.standard_error import standard_error
 from belated.simulation.styles import styles_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def result_table(result: Result) -> str:
     rows = []
     for number in shown:
         final = result.final[number]
-        stderr = float(final.std(ddof=1) / np.sqrt(final.size)) if final.size > 1 else float("nan")
+        stderr = float(standard_error(final))
         low, high = np.quantile(final, (0.05, 0.95))
         pulls = int(result.pulls[number].sum(dtype=np.int64))
         shares = [int(array[number].sum(dtype=np.int64)) for array in (result.observed, result.in_flight, result.lost)]

@@ -21,6 +21,7 @@ from belated.problem import Family, Problem
 from belated.simulation.progress import Progress, progress_reporter
 from belated.simulation.result import Result
 from belated.simulation.simulate import check_device
+from belated.simulation.standard_error import standard_error
 from belated.studies.runner import RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.studies.study import Axis, Cell, Study, column_labels
 from belated.studies.sweep_axes import axes_of, call_at, finished_axes
@@ -69,9 +70,7 @@ class Sweep:
     @cached_property
     def stderr(self) -> npt.NDArray[np.float64]:
         """(P, V) its standard error; NaN for a single run."""
-        if self.runs == 1:
-            return np.full(self.mean.shape, np.nan)
-        return np.array([result.final.std(axis=1, ddof=1) / np.sqrt(self.runs) for result in self.results]).T
+        return np.array([standard_error(result.final) for result in self.results]).T
 
     def policy_number(self, name: str | int) -> int:
         """The number of a policy: 0, 1, ...
@@ -272,7 +271,7 @@ def sweep(
     problem_of
         A function from a value to the problem, or to the family of problems.
     values
-        The values, each once; or, for two parameters, the values of each by its name.
+        The values, each once; or the values of one or two parameters by their names, ``{name: values, ...}``.
     policies
         A policy, or a list of policies; or a function from a value to them.
     horizon

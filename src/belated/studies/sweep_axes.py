@@ -23,16 +23,16 @@ def finished_axes(study: Study, points: list[tuple[Any, ...]]) -> tuple[Axis, ..
 
 
 def axes_of(values: Any, name: str) -> tuple[Axis, ...]:
-    """The parameters: one, or two if values are a mapping from names to lists."""
+    """The parameters: one, called ``name``, or one or two that a mapping from names to lists gives."""
     listed = isinstance(values, Mapping) and all(
         isinstance(part, Sequence | np.ndarray) and not isinstance(part, str) for part in values.values()
     )
     if not listed or not values:
         return (Axis(name, tuple(_points(values))),)
-    if len(values) != 2:
+    if len(values) > 2:
         raise InvalidParameter(
-            f"values has the parameters {', '.join(map(repr, values))}; give two, as {{name: values, name: values}}, "
-            "or a list of values of one."
+            f"values has the parameters {', '.join(map(repr, values))}; give at most two, as "
+            "{name: values, name: values}."
         )
     return tuple(Axis(str(key), tuple(_points(part))) for key, part in values.items())
 
@@ -60,4 +60,11 @@ def _points(values: Iterable[Any]) -> list[Any]:
     points = [value.item() if isinstance(value, np.generic) else value for value in values]
     if not points:
         raise InvalidParameter("values is empty; give a list of at least one value.")
+    try:
+        is_repeated = len(set(points)) < len(points)
+    except TypeError:  # values that cannot be compared so
+        return points
+    if is_repeated:
+        twice = next(value for place, value in enumerate(points) if value in points[:place])
+        raise InvalidParameter(f"values has {twice!r} more than once; give each value once.")
     return points

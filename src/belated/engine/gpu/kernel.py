@@ -227,7 +227,7 @@ def kernel_for(variant: KernelVariant, policy_class: type[Policy]) -> Any:  # no
 
     if SIMULATED:
         return cuda.jit(play)
-    if not policy_class.is_trusted:
+    if not policy_class.is_built_in:
         target = import_module("numba.cuda.descriptor").cuda_target
         prepare_to_compile(policy_class, target.typing_context)
     kernel = cuda.jit(play, lto=False)

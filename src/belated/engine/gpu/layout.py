@@ -112,10 +112,10 @@ def plan_launch(policy: Policy, chunk: Chunk, plan: Plan) -> Launch:
     delay = problem.common_delay(horizon)
     uses_ring = delay >= 0
     # A user's policy may subtract counts, or have bounds that are not kept up to date as those of the package are.
-    trusted = bool(getattr(policy, "is_trusted", False))
+    built_in = bool(getattr(policy, "is_built_in", False))
     binary = problem.binary and uses_ring
-    short = binary and horizon < SHORT and trusted
-    bounded = shape.bounded and trusted
+    short = binary and horizon < SHORT and built_in
+    bounded = shape.bounded and built_in
     variant = KernelVariant(
         uses_ring, binary, short, True, shape.scored, shape.eliminates, bounded, problem.by_round, plan.shuffle
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from difflib import get_close_matches
 from types import FunctionType
 from typing import Any
@@ -79,7 +80,7 @@ def _check_names(cls: type[Any]) -> None:
     """Refuse a method or attribute whose name is nearly one that policies have."""
     base = cls.__mro__[1]
     known = [name for name in dir(base) if not name.startswith("_")]
-    fields = vars(cls).get("__annotations__", {})
+    fields = _annotations(cls)
     for name, value in vars(cls).items():
         if name.startswith("_") or name in fields or name in HOOKS or hasattr(base, name):
             continue
@@ -91,6 +92,15 @@ def _check_names(cls: type[Any]) -> None:
                 where,
                 f"Write {close[0]}; or give it another name, such as one with a leading underscore, if it is your own.",
             )
+
+
+def _annotations(cls: type[Any]) -> dict[str, Any]:
+    """The annotations of the class itself; from Python 3.14 on, names in them may not exist yet."""
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format, get_annotations
+
+        return get_annotations(cls, format=Format.FORWARDREF)
+    return inspect.get_annotations(cls)
 
 
 def _check_init(cls: type[Any]) -> None:

@@ -30,7 +30,7 @@ def entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..
 
 @cache
 def _entry_for(function: Callable[..., Any], policy: type[Policy]) -> Callable[..., Any]:
-    if not policy.is_trusted:
+    if not policy.is_built_in:
         prepare_to_compile(policy)
     return entry(function, policy)
 

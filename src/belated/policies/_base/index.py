@@ -135,7 +135,7 @@ class IndexPolicy(Policy):
             )
         by_feedback = hasattr(cls, "index_at") and not cls.reads_pulls
         # a policy from outside the package might read the round
-        cls.changes_on_feedback_only = by_feedback and cls.is_trusted and decides_as(cls, IndexPolicy)
+        cls.changes_on_feedback_only = by_feedback and cls.is_built_in and decides_as(cls, IndexPolicy)
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:

@@ -61,8 +61,8 @@ def on_correction(
 
 
 @class_constant
-def is_trusted(policy: Any) -> Any:
-    """Whether ``choose`` is known to give an arm that exists."""
+def is_built_in(policy: Any) -> Any:
+    """Whether the policy is one of the package's own: its ``choose`` is known to give an arm that exists."""
 
 
 @class_constant
@@ -73,7 +73,7 @@ def uses_pull_id(policy: Any) -> Any:
 @inline
 def accepts_dummy_feedback(policy: Any) -> Any:
     """Whether feedback of the dummy arm (see :class:`State`) may be recorded in a round without feedback."""
-    return is_trusted(policy) and not uses_pull_id(policy)
+    return is_built_in(policy) and not uses_pull_id(policy)
 
 
 @dispatch
@@ -196,5 +196,5 @@ def _no_nan(policy: Any, state: State) -> Any:
     return False
 
 
-has_nan = select(flag="is_trusted", present=_no_nan, absent=_find_nan)
+has_nan = select(flag="is_built_in", present=_no_nan, absent=_find_nan)
 """(policy, state): whether a policy that is not built in has NaN among its cached indices, or in its memory."""

@@ -103,7 +103,7 @@ class Policy(Validated, ABC):
     supports_new_arms: ClassVar[bool] = False
     """Whether an arm can be added to a live bandit."""
 
-    is_trusted: ClassVar[bool] = False
+    is_built_in: ClassVar[bool] = False
     """Derived: whether the policy is one of the package's own, so that its choices are not checked in every round."""
     uses_pull_id: ClassVar[bool] = True
     """Derived: whether feedback is handled with the ``rank`` and round of its pull, which are not kept otherwise."""
@@ -133,7 +133,7 @@ class Policy(Validated, ABC):
     @classmethod
     def _derive_flags(cls) -> None:
         """Set the flags that follow from what the class overrides."""
-        cls.is_trusted = is_built_in(cls)
+        cls.is_built_in = cls.__module__.startswith("belated.policies.")
         hooks: list[Any] = [cls.on_feedback, cls.after_feedback]
         cls.uses_pull_id = not all(getattr(hook, "ignores_pull_id", False) for hook in hooks)
 
@@ -241,11 +241,6 @@ ignores_pull_id(Policy.after_feedback)
 POLICIES: Registry[Policy] = Registry("policy", "belated.policies")
 
 P = TypeVar("P", bound=Policy)
-
-
-def is_built_in(policy: type[Policy]) -> bool:
-    """Whether a policy class belongs to the package."""
-    return policy.__module__.startswith("belated.policies.")
 
 
 _DECIDING = ("choose", "committed_arm", "after_pull", "after_feedback", "on_pull", "on_feedback")

@@ -27,7 +27,7 @@ def short_errors(policy: Policy) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if type(policy).is_trusted:
+        if type(policy).is_built_in:
             raise
         if isinstance(error, IndexError):
             raise_from(out_of_bounds(policy, error), error)
@@ -100,7 +100,7 @@ other, so that a large memory costs no more."""
 def check_not_nan(policy: Policy, state: State, decisions: int) -> None:
     """Raise an error if an index of a policy that is not built in, or a number in its memory, is NaN; of a large
     memory, those whose turn it is are searched."""
-    if type(policy).is_trusted:
+    if type(policy).is_built_in:
         return
     numbers = state.memory.reshape(-1)
     turn = decisions % -(-numbers.size // SEARCHED) if numbers.size > 0 else 0

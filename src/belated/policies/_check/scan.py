@@ -20,7 +20,8 @@ _OPERATIONS = {
     **dict.fromkeys(("BUILD_MAP", "BUILD_CONST_KEY_MAP", "MAP_ADD"), ("makes a dict", _NO_LIST)),
     **dict.fromkeys(("BUILD_SET", "SET_ADD"), ("makes a set", _NO_LIST)),
     **dict.fromkeys(
-        ("FORMAT_VALUE", "FORMAT_SIMPLE", "BUILD_STRING"), ("makes a string", "Compute with numbers; leave texts out.")
+        ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING"),
+        ("makes a string", "Compute with numbers; leave texts out."),
     ),
     "RAISE_VARARGS": (
         "raises an error (or asserts)",

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from belated.errors import ConfigurationError
 from belated.simulation.figures import BAND, STYLE, compact_tick
+from belated.simulation.standard_error import standard_error
 from belated.studies.claims.evidence import Evidence, in_words
 from belated.studies.study import AxisName, Coordinates, PolicyName, Study
 
@@ -143,7 +144,7 @@ def check_one_cell_per(study: Study, axes: Sequence[str], message: str) -> None:
 def final_regret(evidence: Evidence, label: str, cell: int) -> tuple[float, float]:
     """Mean and standard error of a policy's regret at the horizon."""
     final = evidence.results[cell].final[evidence.study.policy(label)]
-    return float(final.mean()), float(final.std(ddof=1) / np.sqrt(final.size)) if final.size > 1 else float("nan")
+    return float(final.mean()), float(standard_error(final))
 
 
 def regret_table(
