@@ -158,7 +158,7 @@ def simulate(
 def _on_cores(
     problem: Problem | Family, policies: Sequence[Policy], plan: Plan, runs: int, threads: int, builder: ResultBuilder
 ) -> Execution:
-    most = ROUNDS_PER_CHUNK if all(type(policy).is_trusted for policy in policies) else OWN_ROUNDS_PER_CHUNK
+    most = ROUNDS_PER_CHUNK if all(type(policy).is_built_in for policy in policies) else OWN_ROUNDS_PER_CHUNK
     size = builder.block or _chunk_runs(plan.horizon, runs, threads, most)
     chunks = _chunks(problem, plan, range(runs), builder.arms, size, lookups=True)
     return Execution(chunks, partial(run_chunk, policies, plan=plan), ThreadPoolExecutor(threads), 2 * threads)
