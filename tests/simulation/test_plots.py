@@ -158,6 +158,8 @@ def test_pull_shares_are_stacked_with_the_best_arm_at_the_bottom(result: Result)
     axes = Figure().subplots()
     assert result.plot_pulls("SE", axes) is axes
     assert isinstance(result.plot_pulls("SE"), Figure)
+    with pytest.raises(InvalidParameter, match=rf"ax is given.*{len(result.labels)} policies.*policy=.*'SE'"):
+        result.plot_pulls(ax=axes)
 
 
 def test_many_arms_share_an_area() -> None:
