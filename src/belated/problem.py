@@ -180,7 +180,8 @@ class Problem:
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """(rewards, delays) of ``n`` pulls of an arm; delays are inf for never. Without a seed, other ones each time.
 
-        With a seed they are the arm's first pulls in run 0 of a simulation with this seed.
+        With a seed they are the arm's first pulls in run 0 of a simulation with this seed. Where delays depend on the
+        round, the rewards still are, and all delays are those of one ``round``, 1 unless you say otherwise.
 
         Parameters
         ----------
@@ -191,7 +192,7 @@ class Problem:
         seed
             A whole number >= 0: the same seed gives the same draws.
         round
-            The round of the pulls, for delays that depend on it.
+            The round in which all pulls are taken to happen, for delays that depend on it.
         """
         pairs: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] = import_object(
             "belated.engine.law_samples:sample_problem"
