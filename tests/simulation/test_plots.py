@@ -152,8 +152,8 @@ def test_labels_stay_beside_the_axes(count: int, height: float) -> None:
 
 
 def test_a_legend_does_not_cover_error_bars() -> None:
-    mean, stderr = np.full((2, 2), 50.0), np.full((2, 2), 11.0)
-    axes = plot_sweep("law", ["a", "b"], mean, stderr, ["UCB", "SE"], 10).axes[0]  # type: ignore[union-attr]
+    mean, stderr = np.full((2, 6), 50.0), np.full((2, 6), 12.0)
+    axes = plot_sweep("law", list("abcdef"), mean, stderr, ["UCB", "SE"], 10).axes[0]  # type: ignore[union-attr]
     figure: Any = axes.get_figure()
     figure.canvas.draw()
     legend: Any = axes.get_legend()
