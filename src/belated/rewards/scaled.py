@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from belated.errors import InvalidParameter, UnsupportedSupport
 from belated.kernel.law_table import LawRow, LawTableBuilder
-from belated.registry import import_object
 from belated.rewards._base import RewardLaw, discrete_cdf, reward_law
 from belated.validation import AMOUNT
 
@@ -48,8 +47,8 @@ class Scaled(RewardLaw):
 
     def _validate(self) -> None:
         if not isinstance(self.law, RewardLaw):
-            is_delay = isinstance(self.law, import_object("belated.delays._base:DelayLaw"))
-            mistaken = ", a delay law from belated.delays" if is_delay else ""
+            is_delay_law = hasattr(self.law, "depends_on_reward")  # that package is above this one
+            mistaken = ", a delay law from belated.delays" if is_delay_law else ""
             raise InvalidParameter(
                 f"Scaled: law is {self.law!r}{mistaken}; give a reward law on [0, 1], such as "
                 "Scaled(Beta(2, 5), 0, 200)."

@@ -333,7 +333,7 @@ class Result(ResultViews):
         try:
             data = io.BytesIO(Path(path).read_bytes())
             if not zipfile.is_zipfile(data):
-                raise ValueError("it is no .npz file")
+                raise StateError(f"{os.fspath(path)!r} is not a result of belated, or is damaged: it is no .npz file.")
             data.seek(0)
             with np.load(data, allow_pickle=False) as file:
                 manifest = Manifest.from_json(str(file["manifest"]))
