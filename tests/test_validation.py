@@ -63,11 +63,11 @@ def outside(domain: Domain) -> list[Any]:
     if not domain.optional and not domain.word:
         values.append(None)
     if math.isfinite(domain.low):
-        values += [domain.low - 1, np.float32(domain.low - 0.5)]
+        values += [domain.low - max(1, abs(domain.low)), np.float64(np.nextafter(domain.low, -np.inf))]
         if domain.open_low:
             values += [domain.low, -0.0]
     if math.isfinite(domain.high):
-        values += [domain.high + 1]
+        values += [domain.high + max(1, abs(domain.high) if not domain.whole else 1)]
     if domain.whole:
         values += [1.5, np.float64(2.25)]
     if not (domain.whole and math.isinf(domain.high)):

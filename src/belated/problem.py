@@ -16,6 +16,7 @@ from belated.formatting import brief, grouped, percentage, plural, shorten
 from belated.html_table import cut, html_table, strong
 from belated.registry import import_object
 from belated.rewards._base import UNIT, RewardLaw, RewardOnScale
+from belated.rewards._scipy import describe, is_distribution
 from belated.validation import check_integer, check_range
 
 MOST_CLIPPED = 0.01
@@ -70,6 +71,8 @@ class Problem:
             raise InvalidParameter(
                 f"Problem: delays is {delays!r}, {what_law_is(delays)}; give a delay law, such as Fixed(10)."
             )
+        if is_distribution(delays):
+            raise InvalidParameter(f"Problem: delays is {_needs_from_scipy(delays)}.")
         if isinstance(delays, DelayLaw):
             self.delays: tuple[DelayLaw, ...] = (delays,) * len(self.rewards)
         else:
@@ -180,7 +183,8 @@ class Problem:
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """(rewards, delays) of ``n`` pulls of an arm; delays are inf for never. Without a seed, other ones each time.
 
-        With a seed they are the arm's first pulls in run 0 of a simulation with this seed.
+        With a seed they are the arm's first pulls in run 0 of a simulation with this seed. Where delays depend on the
+        round, the rewards still are, and all delays are those of one ``round``, 1 unless you say otherwise.
 
         Parameters
         ----------
@@ -191,7 +195,7 @@ class Problem:
         seed
             A whole number >= 0: the same seed gives the same draws.
         round
-            The round of the pulls, for delays that depend on it.
+            The round in which all pulls are taken to happen, for delays that depend on it.
         """
         pairs: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] = import_object(
             "belated.engine.law_samples:sample_problem"
@@ -292,10 +296,18 @@ def _check_laws(name: str, laws: Any, base: type[Any], example: str) -> tuple[An
     if isinstance(laws, str) or not isinstance(laws, Sequence | np.ndarray) or len(laws) == 0:
         raise InvalidParameter(f"Problem: {name} is {laws!r}; give a list of at least one law, such as [{example}].")
     for arm, law in enumerate(laws):
+        if is_distribution(law):
+            raise InvalidParameter(f"Problem: {name}[{arm}] is {_needs_from_scipy(law)}.")
         if not isinstance(law, base):
             mistaken = ", " + what_law_is(law) if isinstance(law, RewardLaw | DelayLaw) else ""
             raise InvalidParameter(f"Problem: {name}[{arm}] is {law!r}{mistaken}; give a law, such as {example}.")
     return tuple(laws)
+
+
+def _needs_from_scipy(distribution: Any) -> str:
+    """What is wrong with a distribution of scipy.stats in the place of a law."""
+    text = describe(distribution)
+    return f"{text}, a distribution of scipy.stats; give FromScipy({text}), from belated.delays or belated.rewards"
 
 
 def support_of(rewards: Sequence[RewardLaw]) -> tuple[float, float]:

@@ -102,17 +102,20 @@ def check_range(
 
     >>> check_range("reward_range", (0, 200))
     (0.0, 200.0)
-    >>> check_range("reward_range", (200, 0))
+    >>> check_range("reward_range", (200, 0))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    belated.errors.InvalidParameter: reward_range is (200, 0); give (low, high) with low < high, such as (0, 200).
+    belated.errors.InvalidParameter: reward_range is (200, 0); give (low, high) with low < high, such as (0, 200), ...
     """
     try:
-        low, high = (check_number(name, end, Domain()) for end in value)
+        low, high = (check_number(name, end, AMOUNT) for end in value)
         if low < high:
             return low, high
     except (TypeError, ValueError, InvalidParameter):
         pass
-    raise error(f"{name} is {show(value)}; give (low, high) with low < high, such as (0, 200).")
+    raise error(
+        f"{name} is {show(value)}; give (low, high) with low < high, such as (0, 200), both from {AMOUNT.low:g} to "
+        f"{AMOUNT.high:g}."
+    )
 
 
 def check_choice(
@@ -177,6 +180,8 @@ class Domain:
         return int(value) if self.whole else number
 
 
+AMOUNT = Domain(-1e100, 1e100)
+"""Rewards in the user's unit: sums of them over all rounds and runs are finite."""
 MAX_HORIZON = 2**31 - 2
 """The longest horizon: rounds and pulls are counted in 31 bits."""
 

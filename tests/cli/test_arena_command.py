@@ -202,7 +202,7 @@ def test_equal_labels_are_distinguished(call: Callable[..., Any], tmp_path: Path
         (("--policy", "json:JSONDecoder"), "which is not a policy; give a class decorated with @policy"),
         (("--runs", "1"), "error: runs is 1; give a whole number >= 2"),
         (("--runs", "-5"), "error: runs is -5; give"),
-        (("--device", "nonsense"), "error: device is 'nonsense'; give 'cpu' or 'cuda'."),
+        (("--device", "nonsense"), "error: --device is 'nonsense'; give 'cpu' or 'cuda'."),
         (("--seed", "-1"), "error: seed is -1; give a whole number >= 0"),
         (("--out", "file"), "out is 'file', which is a file; give a folder."),
     ],

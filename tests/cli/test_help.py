@@ -111,7 +111,9 @@ def test_help_shows_the_examples_as_they_are(call: Callable[..., Any]) -> None:
 
 def test_help_explains_every_key_of_a_file(call: Callable[..., Any]) -> None:
     text = call("simulate", "--help").output + call("sweep", "--help").output
-    assert all(re.search(rf"^ +\[?\[?{key}\b", text, re.MULTILINE) for key in KEYS)
+    assert all(re.search(rf"^ +\[?\[?{key}\b", text, re.MULTILINE) for key in (*KEYS, "reward_range"))
+    simulate = call("simulate", "--help").output
+    assert all(word in simulate for word in ("reward_range =", "[sweep]", '"Scaled"', '"Batch"', '"ByRound"'))
 
 
 def test_examples_of_the_help_run(call: Callable[..., Any], tmp_path: Path) -> None:
@@ -123,15 +125,18 @@ def test_examples_of_the_help_run(call: Callable[..., Any], tmp_path: Path) -> N
 
 
 def test_the_other_ways_to_write_a_problem_can_be_read(tmp_path: Path) -> None:
-    lines = [line for line in help_text.PROBLEMS.splitlines() if not line.startswith("#")]
-    gapped, alike, *delays, family = lines
+    parts = re.split(r"(?:^#.*\n)+", help_text.PROBLEMS, flags=re.MULTILINE)[1:]
+    *problems, family = parts
+    assert len(problems) == 6
     rest = '\n[[policies]]\npolicy = "UCB"\n'
-    for rewards in (gapped, "rewards = [{law = 'Bernoulli', mean = 0.5}]"):
-        path = tmp_path / "one.toml"
-        path.write_text("\n".join(["horizon = 100", "[problem]", rewards, *delays, rest]))
-        read_simulation(path)
-    path.write_text("\n".join(["horizon = 100", "[problem]", alike, 'delays = {law = "Never"}', rest]))
-    assert read_simulation(path).problem.arms == 10  # type: ignore[union-attr]
+    path = tmp_path / "one.toml"
+    arms = []
+    for part in problems:
+        rewards = "" if part.startswith("rewards") else "rewards = [{law = 'Bernoulli', mean = 0.5}]\n"
+        delays = "" if part.startswith("delays") else 'delays = {law = "Never"}\n'
+        path.write_text(f"horizon = 100\n[problem]\n{rewards}{delays}{part}{rest}")
+        arms.append(read_simulation(path).problem.arms)  # type: ignore[union-attr]
+    assert arms == [10, 10, 1, 1, 1, 1]
     (tmp_path / "my_module.py").write_text(
         "from belated import Problem\nfrom belated.delays import Fixed\nfrom belated.rewards import Bernoulli\n\n"
         "def function(rng):\n    return Problem([Bernoulli(rng.uniform())], Fixed(3))\n"

@@ -195,8 +195,9 @@ def test_a_mistake_in_the_file(call: Callable[..., Any], small: Path, change: tu
         (("--runs", 0), "--runs is 0; give a whole number from 1 to"),
         (("--seed", -1), "--seed is -1; give a whole number >= 0"),
         (("--horizon", 10**12), f"--horizon is {10**12}; give a whole number from 1 to"),
-        (("--runs", "x"), "--runs"),
-        (("--workers", 0), "--workers"),
+        (("--runs", "x"), "--runs is 'x'; give a whole number."),
+        (("--workers", 0), "--workers is 0; give a number >= 1."),
+        (("--device", "tpu"), "--device is 'tpu'; give 'cpu' or 'cuda'."),
         (("--rnus", 3), "No such option: --rnus"),
         (("--out", "small.toml"), "out is 'small.toml', which is a file; give a folder."),
         (("--out", "small.toml/below"), "out is 'small.toml/below', which cannot be written: Not a directory."),
@@ -205,6 +206,7 @@ def test_a_mistake_in_the_file(call: Callable[..., Any], small: Path, change: tu
 def test_a_mistake_in_the_options(call: Callable[..., Any], small: Path, options: tuple[Any, ...], said: str) -> None:
     result = call("simulate", small, *options)
     assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
     assert said in result.stderr
     assert not Path("made").exists()
 

@@ -137,5 +137,5 @@ def test_every_command_that_plays_takes_a_device(
     assert "error: device='cuda' finds no GPU" in result.stderr
     result = call(*arguments, "--device", "gpu")
     assert result.exit_code == 2
-    assert "device is 'gpu'" in result.stderr
+    assert "--device is 'gpu'" in result.stderr
     assert not Path("made/result.npz").exists()

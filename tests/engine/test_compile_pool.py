@@ -22,6 +22,7 @@ from belated.engine import compile_pool
 from belated.engine.compile_pool import Task, compile_missing
 from belated.engine.run import play_ring, play_wheel
 from belated.engine.runner import LOOPS
+from belated.errors import BelatedWarning
 from belated.kernel import jit
 from belated.kernel.cache import is_cached, is_on_disk
 from belated.kernel.code_key import code_key
@@ -315,6 +316,15 @@ def test_processes_can_be_turned_off(compiler: Compiler, monkeypatch: pytest.Mon
     monkeypatch.delenv("BELATED_COMPILERS")
     monkeypatch.setattr(sys, "executable", "/usr/bin/some-program")  # which embeds Python
     assert compiler.compile(POLICIES) == 0
+
+
+@pytest.mark.parametrize("setting", ["abc", "-1", "2"])
+def test_a_setting_without_a_meaning_is_a_warning(monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
+    compile_pool._is_on.cache_clear()
+    monkeypatch.setenv("BELATED_COMPILERS", setting)
+    with pytest.warns(BelatedWarning, match=rf"BELATED_COMPILERS is '{setting}'.*set it to 0 .*or set it to 1"):
+        compile_pool._can_start()
+    compile_pool._can_start()  # once: a second warning would be an error
 
 
 def test_the_code_of_every_loop_can_be_kept_on_disk() -> None:

@@ -57,6 +57,13 @@ def test_a_sample_is_what_run_0_meets() -> None:
         assert [a for a, _ in known] == [math.inf if b is None else b for _, b in known], name
 
 
+def test_delays_that_depend_on_the_round_are_those_of_one_round() -> None:
+    problem = Problem([Bernoulli(0.5)], Batch(10))
+    assert set(problem.sample(0, 5, seed=1)[1]) == {9.0}
+    assert set(problem.sample(0, 5, seed=1, round=4)[1]) == {6.0}
+    assert "1 unless you say otherwise" in str(Problem.sample.__doc__)
+
+
 def test_delays_that_depend_on_the_reward() -> None:
     law = ByReward({0: Fixed(0), 1: Fixed(30)})
     assert set(law.sample(20, seed=0, reward=1)) == {30.0}

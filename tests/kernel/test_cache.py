@@ -528,3 +528,11 @@ def test_kernels_of_a_gpu_have_a_folder_for_each_policy_and_variant(
     }
     assert sorted(found) == sorted(str(path) for path in tmp_path.iterdir())
     assert len(found) == 4
+
+
+def test_the_folder_of_the_cache_may_begin_with_the_home_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BELATED_CACHE_DIR", "~/compiled")
+    assert cache.cache_root.__wrapped__() == tmp_path / "compiled"

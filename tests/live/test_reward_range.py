@@ -46,6 +46,13 @@ def test_it_decides_as_its_twin_and_reports_in_its_unit(policy: Policy) -> None:
             assert getattr(other, name) == pytest.approx(LOW + (HIGH - LOW) * getattr(one, name), rel=1e-12)
 
 
+def test_a_mean_has_no_rounding_errors_of_the_mapping() -> None:
+    bandit = Bandit(["a"], UCB(), reward_range=(-10, 60))
+    for reward in (0.0, 0.1):
+        bandit.observe(bandit.choose().id, reward)
+    assert bandit.summary()[0].mean == 0.05
+
+
 def test_it_is_saved_and_restored() -> None:
     bandit = Bandit(["a", "b"], ThompsonSampling(), seed=3, reward_range=(0, 50))
     play(bandit, low=0.0, width=50.0)

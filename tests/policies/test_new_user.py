@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 import tracemalloc
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,8 +18,9 @@ from belated.delays import Fixed, Geometric
 from belated.errors import InvalidParameter, PolicyError, StateError
 from belated.kernel.helpers import compile_helpers
 from belated.kernel.jit import JIT
-from belated.policies import Policy, ThompsonSampling
+from belated.policies import Policy, ThompsonSampling, policy
 from belated.policies._base.changes import prepare_to_compile
+from belated.policies._base.encode import memory_size
 from belated.policies._check.play import check_once, check_play
 from belated.policies._check.scan import _OPERATIONS
 from belated.rewards import Bernoulli
@@ -78,6 +80,13 @@ MISTAKES = {
         "return math.sqrt(arm.observed - 1.0)",
         "math domain error",
         "max(x, 0.0)",
+    ),
+    "an exponential that is too large": (
+        "IndexPolicy",
+        INDEX + "    return math.exp(900.0 + arm.observed)\n",
+        "return math.exp(900.0 + arm.observed)",
+        "a number too large",
+        "Write min(x, 700.0) in an exponential",
     ),
     "np.random in a branch that is not reached": (
         "Policy",
@@ -664,6 +673,42 @@ def test_memory_is_a_function_of_the_arms_and_the_horizon() -> None:
         bandit.choose()
     restored = Bandit.from_dict(bandit.to_dict())
     assert restored.summary() == bandit.summary()
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "said"),
+    [
+        ("return arms // 0", "return arms // 0", "failed with ZeroDivisionError"),
+        ("return arms / 2", "def memory(self, arms, horizon):", r"memory\(2, 100\) is 1\.0\."),
+    ],
+)
+def test_a_mistake_in_memory_names_its_line(tmp_path: Path, body: str, line: str, said: str) -> None:
+    text = (
+        "from belated.policies import IndexPolicy, policy\n\n@policy\nclass Mine(IndexPolicy):\n    label = 'Mine'\n\n"
+        f"    def memory(self, arms, horizon):\n        {body}\n\n"
+        "    @staticmethod\n    def index(policy, arm):\n        return 1.0\n"
+    )
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    space: dict[str, Any] = {"__name__": "mine"}
+    exec(compile(text, str(file), "exec"), space)
+    with pytest.raises(PolicyError, match=said) as caught:
+        memory_size(space["Mine"](), 2, 100)
+    number = 1 + [each.strip() for each in text.splitlines()].index(line)
+    assert f'File "{file}", line {number}' in str(caught.value)
+    assert "Return a whole number from 0" in str(caught.value)
+
+
+def test_a_policy_needs_a_base() -> None:
+    with pytest.raises(
+        PolicyError, match=r"Alone does not derive from a policy\.\n.*line \d+\n +class Alone"
+    ) as caught:
+
+        @policy  # type: ignore[type-var]
+        class Alone:
+            label = "Alone"
+
+    assert "Write class Alone(IndexPolicy):" in str(caught.value)
 
 
 def test_a_policy_without_bounds_reports_what_is_known_of_any_mean() -> None:

@@ -185,3 +185,11 @@ def test_a_law_beyond_the_unit_interval_is_refused() -> None:
 def test_ranges_that_are_none(given: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"reward_range is .*; give \(low, high\) with low < high"):
         Problem([Bernoulli(0.5)], Fixed(1), reward_range=given)
+
+
+@pytest.mark.parametrize("ends", [(-1e308, 1e308), (0, 1e307), (-1e101, 0)])
+def test_amounts_have_a_range(ends: tuple[float, float]) -> None:
+    with pytest.raises(InvalidParameter, match=r"(low|high) is .*e\+\d+; give a number in \[-1e\+100, 1e\+100\]"):
+        Scaled(Bernoulli(0.5), *ends)
+    with pytest.raises(InvalidParameter, match=r"both from -1e\+100 to 1e\+100"):
+        Problem([Bernoulli(0.5)], Fixed(1), reward_range=ends)

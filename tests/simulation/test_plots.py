@@ -18,7 +18,7 @@ from belated.errors import InvalidParameter
 from belated.policies import UCB, SuccessiveElimination, UniformChoice
 from belated.rewards import Bernoulli
 from belated.simulation.direct_labels import spread
-from belated.simulation.figures import panel_grid
+from belated.simulation.figures import panel_grid, plot_sweep
 from belated.simulation.styles import style_for
 
 PROBLEM = Problem([Bernoulli(0.3), Bernoulli(0.6), Bernoulli(0.5)], Geometric(20))
@@ -141,6 +141,28 @@ def test_labels_that_would_overlap_move_apart() -> None:
     assert np.argsort(heights, kind="stable").tolist()[0] == 3
 
 
+@pytest.mark.parametrize(("count", "height"), [(12, 20.0), (12, 5.0), (1, 5.0)])
+def test_labels_stay_beside_the_axes(count: int, height: float) -> None:
+    """Many lines that end near 0, or near the top, leave the room below and above to the ticks' labels."""
+    for ends in (np.linspace(0.0, 1.0, count), np.linspace(height - 1.0, height, count)):
+        heights = spread(ends.tolist(), 1.0, 0.0, height)
+        assert min(heights) >= -1e-9
+        assert max(heights) <= height + 1e-9
+        assert np.all(np.diff(heights) >= min(1.0, height / (count - 1)) - 1e-9 if count > 1 else True)
+
+
+def test_a_legend_does_not_cover_error_bars() -> None:
+    mean, stderr = np.full((2, 6), 50.0), np.full((2, 6), 12.0)
+    axes = plot_sweep("law", list("abcdef"), mean, stderr, ["UCB", "SE"], 10).axes[0]  # type: ignore[union-attr]
+    figure: Any = axes.get_figure()
+    figure.canvas.draw()
+    legend: Any = axes.get_legend()
+    box = legend.get_window_extent()
+    for bars in axes.collections:
+        for path in bars.get_paths():
+            assert not bars.get_transform().transform_path(path).intersects_bbox(box, filled=False)
+
+
 def test_a_figure_is_a_picture_without_pyplot(result: Result) -> None:
     bundle = result.plot()._repr_mimebundle_()  # type: ignore[attr-defined]
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
@@ -158,6 +180,8 @@ def test_pull_shares_are_stacked_with_the_best_arm_at_the_bottom(result: Result)
     axes = Figure().subplots()
     assert result.plot_pulls("SE", axes) is axes
     assert isinstance(result.plot_pulls("SE"), Figure)
+    with pytest.raises(InvalidParameter, match=rf"ax is given.*{len(result.labels)} policies.*policy=.*'SE'"):
+        result.plot_pulls(ax=axes)
 
 
 def test_many_arms_share_an_area() -> None:

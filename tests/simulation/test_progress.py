@@ -88,6 +88,22 @@ def plain(written: bytes) -> str:
     return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", written.decode())
 
 
+@pytest.mark.parametrize(
+    ("columns", "status"), [("100", "300 rounds/s, 3 s left"), ("40", " 3 s left"), ("24", "25%")], ids=str
+)
+def test_a_narrow_terminal_drops_the_speed_first(columns: str, status: str) -> None:
+    with Terminal() as terminal:
+        os.environ["COLUMNS"] = columns
+        view = module._TerminalView("simulating")
+        view.draw(Progress(300, 1200, 1.0), "simulating")
+        view.close(Progress(300, 1200, 1.0))
+    drawn = [line for line in terminal.text.splitlines() if "25%" in line]
+    assert drawn[-1].rstrip().endswith(status)
+    assert "…" not in drawn[-1]
+    assert "━" in drawn[-1]
+    assert ("rounds/s" in drawn[-1]) == (columns == "100")
+
+
 # ---- what is reported ----
 
 
@@ -411,9 +427,16 @@ def test_the_bar_of_a_notebook(tmp_path: Path) -> None:
     assert any(re.search(r"simulating \d+% .* rounds/s, .* left", each["data"]["text/plain"]) for each in updates)
     lines = [output.data["text/plain"] for cell in cells for output in cell.outputs]
     assert len(lines) == 2
-    assert re.fullmatch(r".+ of 2\.15G rounds in .+ \(.+ rounds/s\)", lines[0]), lines
-    assert re.fullmatch(r"3k rounds in .+ \(.+ rounds/s\)", lines[1]), lines
+    assert re.fullmatch(r".+ of 2\.15G rounds in .+ rounds/s( in the rest|\))", lines[0]), lines
+    assert re.fullmatch(r"3k rounds in .+ rounds/s( in the rest|\))", lines[1]), lines
     assert not any(kind == "stream" for kind, _ in messages), "nothing goes to the standard error output"
+
+
+def test_the_last_line_says_how_long_compiling_took() -> None:
+    assert module._last_line(Progress(60_000, 60_000, 10.0)) == "60k rounds in 10 s (6k rounds/s)"
+    line = "60k rounds in 10 s, 9.4 s of it compiling; 100k rounds/s in the rest"
+    assert module._last_line(Progress(60_000, 60_000, 10.0, waited=9.4)) == line
+    assert module._last_line(Progress(0, 600, 2.0, waited=2.0)) == "0 of 600 rounds in 2 s, 2 s of it compiling"
 
 
 def test_a_terminal_of_ipython_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,6 +189,15 @@ def test_files_that_are_not_results(tmp_path: Path, content: Any) -> None:
     assert "r.npz" in str(caught.value) or content == "other format"
 
 
+def test_errors_of_load_are_in_its_own_words(tmp_path: Path) -> None:
+    (tmp_path / "garbage.npz").write_bytes(b"garbage" * 100)
+    with pytest.raises(StateError, match=r"is not a result of belated, or is damaged: it is no .npz file") as caught:
+        Result.load(tmp_path / "garbage.npz")
+    assert "pickle" not in str(caught.value)
+    with pytest.raises(InvalidParameter, match=r"path is None; give the path of a file that Result.save wrote"):
+        Result.load(None)  # type: ignore[arg-type]
+
+
 def test_folder_is_not_a_result(tmp_path: Path) -> None:
     with pytest.raises(StateError):
         Result.load(tmp_path)

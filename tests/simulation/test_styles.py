@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from belated.policies import POLICIES, PrefixUCB
-from belated.simulation.styles import BUILT_IN, style_for, styles_of
+from belated.simulation.styles import _FREE, BUILT_IN, style_for, styles_of
 
 LABELS = [*(POLICIES[name].label for name in POLICIES), PrefixUCB(spread=True).label]
 
@@ -31,6 +31,13 @@ def test_no_two_styles_of_a_plot_are_alike() -> None:
     styles = styles_of([*LABELS, *own, *variants])
     assert len(styles) == len(LABELS) + len(own) + len(variants)
     assert len({(style.colour, style.dash) for style in styles.values()}) == len(styles)
+
+
+def test_own_policies_differ_in_colour_and_dash() -> None:
+    names = ["EpsilonGreedy", "KLUCB", "QPMD", "DelayedExp3", "BatchedThompson", "Mine"]
+    styles = styles_of([*LABELS, *names])
+    assert len({styles[name].colour for name in names}) == len(names)
+    assert len({styles[name].dash for name in names}) >= len(names) - 1
 
 
 def test_variants_are_shades_of_one_colour() -> None:
@@ -61,9 +68,11 @@ def seen(colour: str, matrix: object) -> np.ndarray:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-def test_colour_blind_readers_tell_built_in_policies_apart() -> None:
+def test_colour_blind_readers_tell_policies_apart() -> None:
+    """Those of the package, and eight of one's own, whatever their names are."""
     failures = []
-    for (first, a), (second, b) in itertools.combinations(BUILT_IN.items(), 2):
+    shown = {**BUILT_IN, **{f"own {number}": style for number, style in enumerate(_FREE[:8])}}
+    for (first, a), (second, b) in itertools.combinations(shown.items(), 2):
         least = min(float(np.linalg.norm(seen(a.colour, m) - seen(b.colour, m))) for m in [np.eye(3), *BLIND.values()])
         if least < 8.0 or (least < 14.0 and a.dash == b.dash):
             failures.append(f"{first} and {second}: {least:.1f}")

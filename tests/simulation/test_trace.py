@@ -14,7 +14,7 @@ from belated import Problem, Result, simulate
 from belated.delays import Batch, ByReward, Fixed, Geometric, Mixture, Never, PacketLoss, Pareto
 from belated.errors import InvalidParameter, NotReproducible
 from belated.policies import UCB, PendingUCB, Policy, SuccessiveElimination, ThompsonSampling
-from belated.rewards import Bernoulli, Beta
+from belated.rewards import Bernoulli, Beta, Scaled
 from belated.simulation.trace import Trace
 from families import drawn
 from new_user import QPMD
@@ -53,6 +53,16 @@ def test_a_trace_is_the_run_of_the_engine(policy: type[Policy]) -> None:
         result = simulate(problem, variants[place % len(variants)], horizon=90, runs=3, seed=place)
         for run in (0, 2):
             same_as_engine(result, 0, run)
+
+
+def test_rewards_are_shown_as_they_were_stated() -> None:
+    arms = [Scaled(Bernoulli(0.6), 0, 50), Scaled(Bernoulli(0.3), 0, 10)]
+    problem = Problem(arms, Fixed(3), reward_range=(-10, 60))
+    rewards = simulate(problem, UCB(), horizon=200, runs=1).trace().reward
+    assert set(rewards.tolist()) == {0.0, 10.0, 50.0}
+    assert set(problem.sample(0, 100, seed=1)[0].tolist()) == {0.0, 50.0}
+    third = Problem([Scaled(Bernoulli(0.5), -0.1, 1 / 3)], Fixed(0))
+    assert set(third.sample(0, 100, seed=1)[0].tolist()) == {-0.1, 1 / 3}, "the ends are exact"
 
 
 def test_shuffled_arms_have_the_numbers_of_the_problem() -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import importlib
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from matplotlib.figure import Figure
 
 from belated import Problem, simulate
-from belated.delays import Fixed
+from belated.delays import Batch, ByReward, ByRound, Fixed, FromScipy, Mixture, Never
 from belated.errors import Interrupted, InvalidParameter, StateError, SweepInterrupted
 from belated.policies import UCB, SuccessiveElimination
-from belated.rewards import Bernoulli
+from belated.rewards import Bernoulli, Scaled
 from belated.studies.reproduce import reproduce
 from belated.studies.sweep import Sweep, sweep
 
@@ -98,6 +100,20 @@ def test_mistakes_are_explained(two: Sweep, options: Any, message: str) -> None:
         two.plot(**options)
 
 
+def test_a_logarithmic_colour_bar_has_several_labels(two: Sweep) -> None:
+    size = two.mean.shape
+    for high, labels in ((97.5, ["5", "10", "20", "50"]), (60_000.0, ["10", "100", "1k", "10k"])):
+        means = np.geomspace(2.3, high, two.mean.size).reshape(size)
+        wide = replace(two)
+        wide.__dict__["mean"] = means
+        figure = wide.plot(kind="heatmap")
+        figure.draw_without_rendering()
+        bar = figure.axes[-1]
+        low, top = bar.get_ylim()
+        ticks = zip(bar.get_yticks(), bar.get_yticklabels(), strict=True)
+        assert [label.get_text() for tick, label in ticks if low <= tick <= top] == labels
+
+
 def test_facets_without_a_legend(two: Sweep) -> None:
     assert len(two.plot(kind="facets").legends) == 1
     assert two.plot(kind="facets", legend=False).legends == []
@@ -125,8 +141,25 @@ def test_a_sweep_is_saved_and_loaded(two: Sweep, tmp_path: Path) -> None:
     assert again.results[7].manifest == two.results[7].manifest
     assert again.results[7].rerun().final.tolist() == two.results[7].final.tolist()
     assert again.to_frame().equals(two.to_frame())
-    one = sweep(lambda law: problem(law.rounds, 0.2), [Fixed(3), Fixed(9)], POLICIES, horizon=20, runs=2, name="law")
-    assert Sweep.load(one.save(tmp_path / "one")).values == ["Fixed(rounds=3)", "Fixed(rounds=9)"]
+
+
+def test_laws_and_policies_are_saved_and_loaded(tmp_path: Path) -> None:
+    """All that are plain data come back; a function comes back as its text."""
+    by_reward, by_function = ByReward({0: Fixed(0), 1: Never()}), ByReward(lambda reward: Fixed(int(reward)))
+    nested = Mixture([(0.5, ByRound({1: Fixed(3), 9: Batch(4)})), (0.5, Never())])
+    delays = [Fixed(3), Never(), nested, by_reward, FromScipy(scipy.stats.expon(scale=3)), by_function]
+    values = [*delays, Scaled(Bernoulli(0.5), 0, 50), UCB(confidence="theory"), [Fixed(3), (Fixed(4), 1)]]
+    found = sweep(lambda value: problem(3, 0.2), values, POLICIES, horizon=20, runs=2, name="what")
+    path = found.save(tmp_path / "laws")
+    loaded = Sweep.load(path).values
+    assert [*map(repr, loaded)] == [*map(repr, values[:5]), repr(repr(by_function)), *map(repr, values[6:])]
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    files["sweep.json"] = files["sweep.json"].replace(b'"law": "Never"', b'"law": "gone:Never"')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    assert Sweep.load(path).values[:2] == [Fixed(3), "Never()"]
 
 
 def test_values_that_are_tuples(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def bound_value(problem: Problem) -> float:
 @pytest.mark.parametrize("bound", INDEPENDENT + ANY_DELAY + [theory.dudik], ids=lambda bound: bound.__name__)
 def test_rewards_that_are_clipped_have_no_bound(bound: Any) -> None:
     problem = Problem([FromScipy(ss.norm(100, 20)), FromScipy(ss.norm(90, 20))], Fixed(5), reward_range=(0, 200))
-    with pytest.raises(InvalidParameter, match=rf"{bound.__name__}: theorems assume bounded rewards, .*are clipped"):
+    with pytest.raises(InvalidParameter, match=r"^theorems assume bounded rewards, .*are clipped"):
         bound(problem, 1000)
 
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 from rich import box
@@ -104,16 +104,17 @@ def error_messages() -> Iterator[None]:
     except KeyboardInterrupt as error:
         exit_interrupted(str(error) or "interrupted.", "")
     except BelatedError as error:
-        _fail(str(error))
+        fail(str(error))
     except BrokenPipeError:
         raise  # the reader of a pipe has gone
     except OSError as error:
-        _fail(f"{error.filename or 'a file'}: {error.strerror or error}. Give another path, or free some space.")
+        fail(f"{error.filename or 'a file'}: {error.strerror or error}. Give another path, or free some space.")
     except MemoryError as error:
-        _fail(f"there is not enough memory: {error} Give fewer runs, arms or checkpoints.")
+        fail(f"there is not enough memory: {error} Give fewer runs, arms or checkpoints.")
 
 
-def _fail(message: str) -> None:
+def fail(message: str) -> NoReturn:
+    """Print an error, and exit."""
     note(message, "bold red", "error: ", stderr=True)
     raise typer.Exit(2) from None
 

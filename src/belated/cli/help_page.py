@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import typer
 import typer.core
 from rich.box import ROUNDED
 from rich.console import Console, RenderableType
@@ -15,6 +16,9 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
+
+from belated.cli.console import fail
+from belated.errors import BelatedError
 
 MAX_WIDTH = 100
 """Longer lines are hard to read."""
@@ -30,10 +34,38 @@ class HelpCommand(typer.core.TyperCommand):
 
 
 class HelpGroup(typer.core.TyperGroup):
-    """A group of commands whose help is such a page."""
+    """A group of commands whose help is such a page, and whose mistaken options are errors like all others."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(help_page(self, ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except _USAGE_ERROR as error:
+            if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help
+                raise
+            fail(_what_is_wrong(error))
+        except BelatedError as error:  # of an option's own check
+            fail(str(error))
+
+
+_USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+def _what_is_wrong(error: Any) -> str:
+    """A mistake in the options: which one, what was given, and what is allowed."""
+    listed: list[Any] = getattr(error.__cause__, "errors", list)()
+    if not listed or getattr(error, "param", None) is None:
+        path = error.ctx.command_path if error.ctx is not None else "belated"
+        return f"{error.format_message().rstrip('.')}; see {path} --help."
+    name, given, kind = error.param.opts[-1], str(listed[0]["input"]), listed[0]["type"]
+    nouns = {"int_parsing": "a whole number", "float_parsing": "a number"}
+    if kind in nouns:
+        return f"{name} is {given!r}; give {nouns[kind]}."
+    if kind == "greater_than_equal":
+        return f"{name} is {given}; give a number >= {listed[0]['ctx']['ge']}."
+    return f"{name} is {given!r}: {error.message}."
 
 
 def help_page(command: Any, context: Any) -> str:

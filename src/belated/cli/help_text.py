@@ -14,6 +14,17 @@ PROBLEMS = """\
 rewards = {best = 0.6, gap = 0.1, arms = 10}
 # Ten equal arms:
 rewards = {law = "Beta", a = 2.0, b = 6.0, repeat = 10}
+# Revenues from 0 to 200, which policies meet through a wider range:
+rewards = [
+  {law = "Scaled", of = {law = "Beta", a = 2, b = 6}, low = 0, high = 200},
+]
+reward_range = [0, 250]
+# Feedback that comes every 1,000 rounds, as from a nightly load:
+delays = {law = "Batch", size = 1000}
+# Delays that change at round 5001:
+delays.law = "ByRound"
+delays.laws.1 = {law = "Fixed", rounds = 10}
+delays.laws.5001 = {law = "Pareto", alpha = 0.5}
 # Delays that depend on the reward:
 delays.law = "ByReward"
 delays.laws.0 = {law = "Never"}
@@ -108,10 +119,11 @@ SIMULATE = _help(
     _toml(example("first")),
     f"Without a section [bold]{escape('[[policies]]')}[/bold] it compares UCB, Thompson sampling, "
     "PrefixUCB (spread) and PendingUCB, with confidence = 1.",
-    "Everything that a file can contain (names: belated policies, belated laws):",
+    "A file with all its keys (names: belated policies, belated laws):",
     _toml(example("complete")),
     "Other ways to write a problem:",
     _toml(PROBLEMS),
+    f"A section [bold]{escape('[sweep]')}[/bold] is for belated sweep; see belated sweep --help.",
     "Output: result.npz (all arrays with their manifest, for belated.Result.load), "
     "regret.csv (the curves), regret.png and regret.svg. Existing files of these "
     "names are replaced. Ctrl-C keeps the finished runs.",

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from belated.cli.completion import devices
+from belated.validation import check_choice
 
 File = Annotated[
     Path,
@@ -29,8 +30,20 @@ Workers = Annotated[
         min=1, metavar="N", help="Threads; by default all cores. Results do not depend on it.", show_default=False
     ),
 ]
+
+
+def _check_device(device: str) -> str:
+    return check_choice("--device", device, ("cpu", "cuda"))
+
+
 Device = Annotated[
-    str, typer.Option(metavar="cpu|cuda", help="Where to simulate; the numbers are the same.", autocompletion=devices)
+    str,
+    typer.Option(
+        metavar="cpu|cuda",
+        help="Where to simulate; the numbers are the same.",
+        autocompletion=devices,
+        callback=_check_device,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 Shuffle = Annotated[

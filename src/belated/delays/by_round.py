@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from belated.delays import DelayLaw, LawRow, LawTableBuilder, Mixture, delay_law
-from belated.delays._base import RoundDependentLaw, check_round
+from belated.delays._base import RoundDependentLaw, check_round, what_law_is
 from belated.errors import InvalidParameter
 from belated.rewards import RewardLaw
 from belated.validation import MAX_HORIZON, check_integer, is_bool
@@ -104,5 +104,8 @@ class ByRound(RoundDependentLaw):
 
 def _law(first: Any, law: Any) -> DelayLaw:
     if not isinstance(law, DelayLaw):
-        raise InvalidParameter(f"ByRound: the law from round {first!r} on is {law!r}; give a delay law.")
+        mistaken = f", {what_law_is(law)}" if isinstance(law, RewardLaw) else ""
+        raise InvalidParameter(
+            f"ByRound: the law from round {first!r} on is {law!r}{mistaken}; give a delay law, such as Fixed(10)."
+        )
     return law

@@ -13,7 +13,7 @@ from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_r
 from belated.delays._scipy_cdf import ScipyCdf, scipy_cdf
 from belated.errors import InvalidParameter
 from belated.rewards import RewardLaw
-from belated.rewards._scipy import describe, is_discrete
+from belated.rewards._scipy import describe, freeze, is_discrete
 
 _FIRST_BLOCK, _BLOCK = 1 << 12, 1 << 16
 """Rounds of the distribution function evaluated at a time: few at first, as most laws end early."""
@@ -48,12 +48,13 @@ class FromScipy(DelayLaw):
 
     def _validate(self) -> None:
         try:
+            object.__setattr__(self, "frozen", freeze(self.frozen))
             low, high = (float(end) for end in self.frozen.support())
             with np.errstate(all="ignore"):  # a scale of 0, say: its support is no number, as is said below
                 float(self.frozen.cdf(1.0))
         except (AttributeError, TypeError, ValueError):
             raise InvalidParameter(
-                f"FromScipy: {self.frozen!r} is not a single distribution of scipy.stats with its parameters; "
+                f"FromScipy: {describe(self.frozen)} is not a single distribution of scipy.stats with its parameters; "
                 "give one, such as scipy.stats.expon(scale=100)."
             ) from None
         if math.isnan(low) or math.isnan(high) or low < 0.0:
@@ -116,7 +117,7 @@ class FromScipy(DelayLaw):
                 break
             if start > _LONGEST_TABLE:
                 raise InvalidParameter(
-                    f"FromScipy: {self.frozen!r} has delays beyond {_LONGEST_TABLE:,} rounds, and the horizon is "
+                    f"{self!r} has delays beyond {_LONGEST_TABLE:,} rounds, and the horizon is "
                     f"{builder.horizon:,}: its table would be too long. Give a shorter horizon, or another law."
                 )
         table = np.concatenate(blocks)

@@ -14,12 +14,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from belated.errors import BelatedWarning
 from belated.kernel.cache import cache_root, is_cached, is_on_disk
 from belated.kernel.jit import is_compiled
 from belated.policies._base.entry_points import entry_for
@@ -100,7 +102,18 @@ def missing_tasks(tasks: Sequence[Task]) -> list[Task]:
 def _can_start() -> bool:
     """Whether processes of this interpreter are allowed and possible: not in a program that embeds it."""
     is_python = not hasattr(sys, "frozen") and "python" in Path(sys.executable or "").name.lower()
-    return is_python and os.environ.get("BELATED_COMPILERS") != "0"
+    return is_python and _is_on(os.environ.get("BELATED_COMPILERS", ""))
+
+
+@cache
+def _is_on(setting: str) -> bool:
+    """Whether ``BELATED_COMPILERS`` leaves processes on; a value without a meaning does, with one warning."""
+    if setting not in ("", "0", "1"):
+        BelatedWarning.issue(
+            f"BELATED_COMPILERS is {setting!r}, which means nothing; set it to 0 to compile in this process alone, or "
+            "leave it out, or set it to 1, to compile in several."
+        )
+    return setting != "0"
 
 
 def _start(tasks: Sequence[Task], queue: int) -> subprocess.Popen[bytes]:

@@ -15,7 +15,7 @@ from belated.engine.environment import Environment
 from belated.errors import InvalidParameter
 from belated.kernel.law_table import BEYOND, NEVER
 from belated.problem import Problem
-from belated.rewards._base import RewardLaw
+from belated.rewards._base import RewardLaw, in_unit
 from belated.rewards.constant import Constant
 from belated.rewards.scaled import Scaled
 from belated.validation import MAX_HORIZON, Domain, check_integer, check_number, is_number
@@ -41,8 +41,7 @@ def sample_problem(problem: Problem, arm: int, n: int, seed: int | None, round: 
             rewards, delays = Environment(problem, horizon=horizon, seed=seed, run=0).pull_many(arm, n, now)
         except InvalidParameter:  # a table would be too long: what is beyond it stays there
             break
-    low, high = problem.scale
-    return low + (high - low) * rewards, np.where(delays == NEVER, np.inf, delays)
+    return in_unit(rewards, problem.scale), np.where(delays == NEVER, np.inf, delays)
 
 
 def sample_rewards(law: RewardLaw, n: int, seed: int | None) -> npt.NDArray[np.float64]:

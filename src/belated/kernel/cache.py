@@ -29,7 +29,9 @@ def cache_root() -> Path | None:
     """The folder of all compiled code: ``$BELATED_CACHE_DIR`` or the user's cache."""
     base = os.environ.get("BELATED_CACHE_DIR")
     try:
-        return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "belated"
+        if base:
+            return Path(base).expanduser()
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "belated"
     except RuntimeError:  # no home
         return None
 

@@ -21,6 +21,7 @@ from belated.policies._base.encode import check_registered, encode_policy, memor
 from belated.policies._base.state import allocate
 from belated.policies._check.play import check_once
 from belated.policies._check.run_errors import check_not_nan, no_such_arm, short_errors
+from belated.rewards._base import in_unit
 
 _ARRAYS = tuple(name for name in State._fields if name not in ("arms", "floor"))
 
@@ -160,11 +161,6 @@ class Learner:
         low, high = self.reward_range
         return (reward - low) / (high - low)
 
-    def _in_unit(self, mapped: float) -> float:
-        """The inverse of it."""
-        low, high = self.reward_range
-        return high if mapped == 1.0 else low + (high - low) * mapped
-
     def change_of_total(self, arm: int, observed: float, total: float) -> float:
         """What a correction adds to an arm's sum: adjusted to keep the sum between 0 and the number of rewards, as sums
         that are subtracted in another order can differ in the last bit."""
@@ -201,7 +197,7 @@ class Learner:
         memory = self.state.memory[arm].copy()
         *bounds, low, high = self._call(self._entry(entry_points.bounds), arm, self.decisions + 1)
         self.state.memory[arm] = memory
-        lower, upper = (self._in_unit(min(max(float(bound), 0.0), 1.0)) for bound in bounds)
+        lower, upper = (float(in_unit(min(max(float(bound), 0.0), 1.0), self.reward_range)) for bound in bounds)
         return ArmBounds(lower, upper, int(low) or None, int(high) or None)
 
     def summary(self, names: Sequence[Name]) -> list[ArmSummary[Name]]:
@@ -217,7 +213,7 @@ class Learner:
             pulls=int(pulls),
             observed=int(observed),
             pending=int(pulls) - int(observed),
-            mean=self._in_unit(float(total) / int(observed)) if observed else None,
+            mean=float(in_unit(float(total) / int(observed), self.reward_range)) if observed else None,
             active=eliminated_at < 0,
             eliminated_at=None if eliminated_at < 0 else eliminated_at,
             **self.bounds(arm)._asdict(),

@@ -134,9 +134,14 @@ def explain(error: BaseException, policy: type[Any]) -> tuple[str, str]:
             f"{text}, which is inf or NaN in compiled code",
             "Write max(x, 1.0) for a count x that may be 0 (before the first feedback), or treat that case first.",
         )
-    if isinstance(error, ValueError | OverflowError) and str(error).startswith("math "):
+    if isinstance(error, OverflowError):
         return (
-            f"{error}, such as the square root or logarithm of a negative number: NaN or inf in compiled code",
+            f"{error}: a number too large, such as an exponential or a power, which is inf in compiled code",
+            "Write min(x, 700.0) in an exponential, or compute with logarithms.",
+        )
+    if isinstance(error, ValueError) and str(error).startswith("math "):
+        return (
+            f"{error}, such as the square root or logarithm of a negative number: NaN in compiled code",
             "Write max(x, 0.0) under a root, max(x, 1.0) in a logarithm of a count, or treat that case first.",
         )
     if isinstance(error, NameError) and error.name == "self":

@@ -123,6 +123,24 @@ class RewardLaw(Validated, ABC):
         return builder.affine(builder.row(self), -low / (high - low), 1.0 / (high - low))
 
 
+def in_unit(mapped: Any, scale: tuple[float, float]) -> Any:
+    """Rewards that policies meet, in [0, 1], in the user's unit: an array or a number.
+
+    They are rounded to 14 digits of the scale's largest number, which are those that mapping to [0, 1] and back keeps:
+    a reward of 50 comes back as 50, and not as 50.00000000000001.
+
+    >>> float(in_unit((0.1 - -10.0) / 70.0, (-10.0, 60.0)))
+    0.1
+    """
+    if scale == UNIT:
+        return mapped
+    low, high = scale
+    plain = low + (high - low) * np.asarray(mapped, np.float64)
+    decimals = 14 - math.ceil(math.log10(max(-low, high, high - low)))
+    rounded = np.round(plain, decimals) if abs(decimals) < 300 else plain
+    return np.where(mapped == 0.0, low, np.where(mapped == 1.0, high, np.clip(rounded, low, high)))
+
+
 REWARDS: Registry[RewardLaw] = Registry("reward law", "belated.rewards")
 L = TypeVar("L", bound=RewardLaw)
 

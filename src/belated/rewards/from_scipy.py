@@ -13,7 +13,7 @@ from belated.errors import InvalidParameter
 from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder, step_at
 from belated.kernel.rng import to_unit
 from belated.rewards._base import RewardLaw, reward_law
-from belated.rewards._scipy import describe, is_discrete
+from belated.rewards._scipy import describe, freeze, is_discrete
 
 _NODES, _QUANTILES = 1 << 12, 1 << 10
 """The distribution function is exact at as many equally spaced rewards, and at as many quantiles."""
@@ -68,14 +68,13 @@ class FromScipy(RewardLaw):
 
     def _validate(self) -> None:
         try:
-            if hasattr(self.frozen, "freeze"):  # such as scipy.stats.norm, which has a location and a scale of its own
-                object.__setattr__(self, "frozen", self.frozen())
+            object.__setattr__(self, "frozen", freeze(self.frozen))
             low, high = (float(end) for end in self.frozen.support())
             with np.errstate(all="ignore"):  # a scale of 0, say: its support is no number, as is said below
                 mean = float(self.frozen.mean())
         except (AttributeError, TypeError, ValueError):
             raise InvalidParameter(
-                f"FromScipy: {self.frozen!r} is not a single distribution of scipy.stats with its parameters; "
+                f"FromScipy: {describe(self.frozen)} is not a single distribution of scipy.stats with its parameters; "
                 "give one, such as scipy.stats.norm(100, 20)."
             ) from None
         if math.isnan(low) or math.isnan(high) or not math.isfinite(mean):

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from belated.errors import InvalidParameter, UnsupportedSupport
 from belated.kernel.law_table import LawRow, LawTableBuilder
 from belated.rewards._base import RewardLaw, discrete_cdf, reward_law
-from belated.validation import Domain
+from belated.validation import AMOUNT
 
-Amount = Annotated[float, Domain()]
+Amount = Annotated[float, AMOUNT]
 
 
 @reward_law
@@ -47,8 +47,11 @@ class Scaled(RewardLaw):
 
     def _validate(self) -> None:
         if not isinstance(self.law, RewardLaw):
+            is_delay_law = hasattr(self.law, "depends_on_reward")  # that package is above this one
+            mistaken = ", a delay law from belated.delays" if is_delay_law else ""
             raise InvalidParameter(
-                f"Scaled: law is {self.law!r}; give a reward law on [0, 1], such as Scaled(Beta(2, 5), 0, 200)."
+                f"Scaled: law is {self.law!r}{mistaken}; give a reward law on [0, 1], such as "
+                "Scaled(Beta(2, 5), 0, 200)."
             )
         if not self.low < self.high:
             raise InvalidParameter(

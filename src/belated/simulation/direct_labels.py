@@ -48,26 +48,25 @@ def _font_size(axes: Axes) -> float:
 
 
 def spread(ends: Sequence[float], apart: float, bottom: float, top: float) -> list[float]:
-    """Heights near the ends, in their order, at least ``apart``: those that would overlap share the difference.
+    """Heights near the ends, in their order, from ``bottom`` to ``top``, at least ``apart`` or, if they do not fit, as
+    far as they can be: those that would overlap share the difference.
 
     >>> spread([0.0, 5.0, 5.0], 2.0, 0.0, 10.0)
     [0.0, 4.0, 6.0]
     """
+    apart = min(apart, (top - bottom) / max(len(ends) - 1, 1))
     order = np.argsort(ends, kind="stable")
-    groups: list[tuple[float, int]] = []  # (mean of the first label's best height, number of labels)
+    groups: list[tuple[float, int]] = []  # (height of the first label, number of labels)
     for end in np.clip(np.asarray(ends, np.float64)[order], bottom, top):
         first, count = float(end), 1
         while groups and groups[-1][0] + groups[-1][1] * apart > first:
             before, size = groups.pop()
             first = (size * before + count * (first - size * apart)) / (size + count)
             count += size
+            first = min(max(first, bottom), top - (count - 1) * apart)
         groups.append((first, count))
-    heights = [first + step * apart for first, count in groups for step in range(count)]
-    excess = max(heights[-1] - top, 0.0)
-    for number in reversed(range(len(heights))):  # push down from the top where it does not fit
-        limit = top if number == len(heights) - 1 else heights[number + 1] - apart
-        heights[number] = min(heights[number], limit) if excess else heights[number]
-    placed = [0.0] * len(heights)
+    placed = [0.0] * len(ends)
+    heights = (first + step * apart for first, count in groups for step in range(count))
     for place, height in zip(order, heights, strict=True):
         placed[int(place)] = height
     return placed

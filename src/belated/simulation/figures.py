@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import numpy as np
 import numpy.typing as npt
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogFormatter, MaxNLocator
 
@@ -310,7 +311,8 @@ def caption(axes: Axes, note: str) -> None:
 
 
 def draw_legend(axes: Axes, *, movable: bool) -> None:
-    """A legend inside the axes, or beside them if it is long, or if it is ``movable`` and would cover a line."""
+    """A legend inside the axes, or beside them if it is long, or if it is ``movable`` and would cover a line or an
+    error bar."""
     names = axes.get_legend_handles_labels()[1]
     if not names:
         return
@@ -326,6 +328,9 @@ def _legend_covers_line(axes: Axes) -> bool:
     legend: Any = axes.get_legend()
     box = legend.get_window_extent()
     paths = [line.get_transform().transform_path(line.get_path()) for line in axes.get_lines()]
+    for bars in axes.collections:
+        if isinstance(bars, LineCollection):
+            paths += [bars.get_transform().transform_path(path) for path in bars.get_paths()]
     return any(path.intersects_bbox(box, filled=False) for path in paths)
 
 

@@ -79,6 +79,17 @@ class _View(Protocol):
     def close(self, progress: Progress) -> None: ...
 
 
+_LEAST_BAR = 13
+"""Columns of a short bar, the percentage, and the spaces between."""
+
+
+def _status(progress: Progress, room: int) -> str:
+    """The speed and the time left, or what is being compiled; in a narrow terminal without the speed, or nothing."""
+    whole = progress.describe()
+    shorter = "compiling" if progress.compiling else whole.rpartition(", ")[2]
+    return next((text for text in (whole, shorter) if len(text) <= room), "")
+
+
 class _TerminalView:
     """A line on standard error, removed at the end."""
 
@@ -105,7 +116,7 @@ class _TerminalView:
             description=description,
             total=total,
             completed=progress.done,
-            status=progress.describe(),
+            status=_status(progress, self._bar.console.width - len(description) - _LEAST_BAR),
             refresh=True,
         )
 
@@ -128,17 +139,23 @@ class _NotebookView:
         self._update(_notebook_line(description, share, progress.describe()))
 
     def close(self, progress: Progress) -> None:
-        played = f"{compact(progress.done)} of {compact(progress.total)} rounds"
-        if progress.done == progress.total:
-            played = f"{compact(progress.done)} rounds"
-        speed = f" ({compact(progress.rounds_per_second)} rounds/s)" if progress.done else ""
-        text = f"{played} in {duration(progress.seconds)}{speed}"
+        text = _last_line(progress)
         self._update({"text/plain": text, "text/html": f'<div style="{_TEXT}opacity:.65">{text}</div>'})
 
     def _update(self, line: dict[str, str]) -> None:
         if line != self._last:
             self._last = line
             self._handle.update(line, raw=True)
+
+
+def _last_line(progress: Progress) -> str:
+    """What was played, and how fast: compiling is in the time, and not in the speed."""
+    total = "" if progress.done == progress.total else f" of {compact(progress.total)}"
+    text = f"{compact(progress.done)}{total} rounds in {duration(progress.seconds)}"
+    speed = f"{compact(progress.rounds_per_second)} rounds/s" if progress.done else ""
+    if progress.waited < 0.01 * progress.seconds or progress.waited == 0.0:
+        return f"{text} ({speed})" if speed else text
+    return f"{text}, {duration(progress.waited)} of it compiling" + (f"; {speed} in the rest" if speed else "")
 
 
 _TEXT = "font:13px/1.5 system-ui,sans-serif;font-variant-numeric:tabular-nums;"

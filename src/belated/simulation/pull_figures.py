@@ -9,6 +9,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
+from belated.errors import InvalidParameter
 from belated.problem import Problem
 from belated.simulation.figures import COLOURS, STYLE, caption, compact_tick, drawing_on, name_axes, panel_grid
 from belated.simulation.notebook import new_figure, style_context
@@ -29,6 +30,11 @@ def plot_pulls(result: Result, policy: str | int | None, ax: Axes | None) -> Fig
     """The shares of the arms from checkpoint to checkpoint, stacked; see :meth:`belated.Result.plot_pulls`."""
     shares = _shares_of_intervals(result)
     best = result.problem.best if isinstance(result.problem, Problem) else None
+    if ax is not None and policy is None and len(result.labels) > 1:
+        raise InvalidParameter(
+            f"ax is given, and this result has {len(result.labels)} policies, which take a panel each; give policy=, "
+            f"one of {', '.join(map(repr, result.labels))}, or plot without ax."
+        )
     if ax is not None or policy is not None:
         number = result.policy_number(0 if policy is None else policy)
         areas = _areas(shares[number : number + 1], best)

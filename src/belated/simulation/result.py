@@ -22,7 +22,7 @@ from belated._version import __version__
 from belated.atomic_output import new_file
 from belated.delays._base import check_level
 from belated.engine.runner import LOOPS
-from belated.errors import NotReproducible, StateError
+from belated.errors import InvalidParameter, NotReproducible, StateError
 from belated.formatting import unique_labels
 from belated.kernel.code_key import modules_digest
 from belated.policies import Policy
@@ -328,8 +328,13 @@ class Result(ResultViews):
         path
             The path that :meth:`save` returned.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise InvalidParameter(f"path is {path!r}; give the path of a file that Result.save wrote.")
         try:
             data = io.BytesIO(Path(path).read_bytes())
+            if not zipfile.is_zipfile(data):
+                raise StateError(f"{os.fspath(path)!r} is not a result of belated, or is damaged: it is no .npz file.")
+            data.seek(0)
             with np.load(data, allow_pickle=False) as file:
                 manifest = Manifest.from_json(str(file["manifest"]))
                 arrays = {name: file[name] for name in _ARRAYS}

@@ -165,9 +165,9 @@ class ResultViews:
         Parameters
         ----------
         policy
-            The label or the index of one policy; by default there is a panel for each.
+            The label or the index of one policy; by default there is a panel for each. Axes of your own hold one.
         ax
-            The axes to draw one policy into; by default those of a new figure.
+            The axes to draw the policy into; by default those of a new figure.
         """
         from belated.simulation.pull_figures import plot_pulls
 

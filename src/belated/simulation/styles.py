@@ -50,14 +50,14 @@ BUILT_IN: dict[str, LineStyle] = {
     "Uniform": LineStyle("#8A8A8A", _DASHES[5], "."),
 }
 """The policies of the package by label: Okabe and Ito's palette for colour-blind readers, then dark shades of Tol's."""
-_FREE_COLOURS = ("#44AA99", "#999933", "#CC6677", "#117733", "#DDAA33", "#7A9CC6", "#AA4499", "#5C4B37")
+_FREE_COLOURS = ("#7F19B3", "#CC6666", "#0000FF", "#8F0030", "#0080FF", "#245F6B", "#CC0000", "#3C246B")
 _FREE_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 _FREE = [
-    LineStyle(colour, dash, _FREE_MARKERS[(number + turn) % len(_FREE_MARKERS)])
-    for turn, dash in enumerate(_DASHES)
+    LineStyle(colour, _DASHES[(number + turn) % len(_DASHES)], _FREE_MARKERS[(number + turn) % len(_FREE_MARKERS)])
+    for turn in range(len(_DASHES))
     for number, colour in enumerate(_FREE_COLOURS)
 ]
-"""For all other policies; each colour once before one is used again."""
+"""For all other policies; each colour once before one is used again, neighbours with different dashes."""
 _SHADES = (0.0, -0.45, 0.45, -0.25, 0.25)
 """Of the variants of one policy: its own colour, then darker and lighter ones."""
 

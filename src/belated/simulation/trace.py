@@ -23,6 +23,7 @@ from belated.policies._base.encode import encode_policy, memory_size
 from belated.policies._base.state import State, allocate
 from belated.policies._check.run_errors import no_such_arm, short_errors
 from belated.problem import Problem
+from belated.rewards._base import in_unit
 
 if TYPE_CHECKING:
     import pandas
@@ -46,7 +47,8 @@ class Trace:
     arm: npt.NDArray[np.int64]
     """(T,) the arm that was pulled."""
     reward: npt.NDArray[np.float64]
-    """(T,) its reward, also where the policy never learns it."""
+    """(T,) its reward, also where the policy never learns it. In units other than [0, 1] it is rounded to 14 digits of
+    the largest number of the problem's scale."""
     delay: npt.NDArray[np.float64]
     """(T,) the delay of the feedback in rounds; inf if it never comes."""
     eliminated_at: npt.NDArray[np.int64]
@@ -195,11 +197,9 @@ def replay(
                 delays[now - 1] = delay
                 if now + delay < horizon:
                     due[now + delay].append((arm, reward, rank, now))
-    low, high = problem.scale  # policies meet rewards in [0, 1]
-    rewards = low + (high - low) * rewards
     eliminated = np.empty(problem.arms, np.int64)
     eliminated[order] = state.eliminated_at[: problem.arms]
-    return Trace(label, run, order[arms], rewards, delays, eliminated, problem.gaps)
+    return Trace(label, run, order[arms], in_unit(rewards, problem.scale), delays, eliminated, problem.gaps)
 
 
 def _state(policy: Policy, arms: int, horizon: int, seed: int, run: int) -> State:

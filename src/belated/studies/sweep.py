@@ -199,8 +199,9 @@ class Sweep:
         Parameters
         ----------
         path
-            The file. Values of the parameter that are neither numbers, text, lists nor tuples are written as their
-            text.
+            The file. Values of the parameter that are neither numbers, text, laws, policies, nor lists or tuples of
+            them are written as their text; so are laws that are not plain data, such as ``ByReward`` by a function.
+            A law of your own comes back as its text where it cannot be imported.
         """
         return save_sweep(self, path)
 

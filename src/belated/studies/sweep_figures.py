@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from belated.errors import InvalidParameter
 from belated.formatting import compact, grouped
@@ -77,7 +77,8 @@ def _heat_maps(sweep: Sweep, policies: Sequence[int]) -> Figure:
                     axes.text(j, i, compact(grid[i, j]), ha="center", va="center", fontsize=7.5, color=colour)
         for axes in panels.flat[count:]:
             axes.set_visible(False)
-        bar = figure.colorbar(image, ax=panels.ravel().tolist(), shrink=0.8, aspect=25, pad=0.02)
+        ticks = LogLocator(subs=(1, 2, 5) if high < 1000.0 * low else (1,)) if isinstance(norm, LogNorm) else None
+        bar = figure.colorbar(image, ax=panels.ravel().tolist(), shrink=0.8, aspect=25, pad=0.02, ticks=ticks)
         bar.set_label("pseudo-regret at the horizon")
         bar.ax.yaxis.set_major_formatter(FuncFormatter(compact_tick))
         bar.ax.yaxis.set_minor_formatter(NullFormatter())

@@ -7,13 +7,18 @@ import math
 import os
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from belated._version import __version__
 from belated.atomic_output import new_file
-from belated.errors import StateError
+from belated.delays import DelayLaw
+from belated.errors import BelatedError, StateError
+from belated.policies import Policy
+from belated.rewards import Bernoulli, RewardLaw
 from belated.simulation.result import Result
+from belated.specs.laws import delay_spec, policy_spec, read_delay, read_policy, read_reward, reward_spec
 from belated.studies.study import Axis
 
 if TYPE_CHECKING:
@@ -88,17 +93,42 @@ def _member(number: int) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: ``{"tuple": [...]}`` for a tuple, other objects as their text."""
+    """A value as JSON has it: ``{"tuple": [...]}`` for a tuple, ``{"delay law": {...}, "text": ...}`` for a law;
+    other objects as their text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list):
         return [_plain(part) for part in value]
     if isinstance(value, tuple):
         return {"tuple": [_plain(part) for part in value]}
+    for kind, (cls, write, read) in _OBJECTS.items():
+        if isinstance(value, cls):
+            try:
+                spec = json.loads(json.dumps(write(value)))
+                if repr(read(spec)) == repr(value):  # distributions of scipy do not compare
+                    return {kind: spec, "text": repr(value)}
+            except BelatedError:  # such as a law by a function, which is not data
+                pass
     return repr(value)
 
 
 def _restored(value: Any) -> Any:
     if isinstance(value, list):
         return [_restored(part) for part in value]
-    return tuple(map(_restored, value["tuple"])) if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    kind, spec = next(iter(value.items()))
+    if kind == "tuple":
+        return tuple(map(_restored, spec))
+    try:
+        return _OBJECTS[kind][2](spec)
+    except BelatedError:  # a class of one's own, which is not there
+        return str(value["text"])
+
+
+_OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "delay law": (DelayLaw, lambda law: delay_spec(law, Bernoulli(0.5)), lambda spec: read_delay(spec, "value")),
+    "reward law": (RewardLaw, reward_spec, lambda spec: read_reward(spec, "value")),
+    "policy": (Policy, policy_spec, lambda spec: read_policy(spec, "value")),
+}
+"""Objects that are written as plain data: (class, as plain data, back) by the name of their kind."""

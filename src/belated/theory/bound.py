@@ -105,7 +105,7 @@ def in_reward_units(bound: F) -> F:
         check_problem(problem, uses_delays=False)
         if not problem.bounded:
             raise InvalidParameter(
-                f"{bound.__name__}: theorems assume bounded rewards, and here some lie outside of the problem's scale, "
+                "theorems assume bounded rewards, and some rewards of this problem lie outside of its scale, "
                 f"{problem.scale}, and are clipped; give reward laws that are bounded."
             )
         low, high = problem.scale

@@ -28,6 +28,13 @@ def kernel_methods(policy: type[Any]) -> list[Any]:
 def check_definition(cls: type[Any]) -> None:
     """Raise an error if a class that is decorated with ``@policy`` is not a policy that can be played."""
     name = cls.__name__
+    if not hasattr(cls, "KernelParams"):
+        raise policy_error(
+            f"{name} does not derive from a policy",
+            location_of_class(cls),
+            f"Write class {name}(IndexPolicy): for a formula, index(policy, arm), or class {name}(Policy): for a "
+            "choice of its own, choose(policy, state, now); both are in belated.policies.",
+        )
     if not cls.label:
         raise InvalidParameter(f'{name} has no label; set label = "..." in the class.')
     if not (isinstance(cls.KernelParams, type) and hasattr(cls.KernelParams, "_fields")):

@@ -8,7 +8,7 @@ from belated.errors import BelatedError, InvalidParameter, PolicyError
 from belated.formatting import plural
 from belated.policies._base.policy import NO_TABLE, Policy
 from belated.policies._mistakes import Location, location_in, location_of, location_of_class, policy_error
-from belated.validation import check_integer
+from belated.validation import check_integer, is_integer
 
 
 def encode_policy(policy: Policy, arms: int) -> Any:
@@ -47,6 +47,10 @@ def supports_retraction(policy: Policy) -> bool:
     return policy.supports_retraction and (policy.memory == 0 or corrects)
 
 
+_MOST_MEMORY = 2**40
+_MEMORY = f"Return a whole number from 0 to {_MOST_MEMORY:,}: how many numbers it keeps for each arm."
+
+
 def memory_size(policy: Policy, arms: int, horizon: int | None) -> int:
     """The policy's ``memory``: how many numbers of its own it keeps for each arm, in a simulation of this many rounds
     or in a live bandit of this horizon."""
@@ -59,11 +63,13 @@ def memory_size(policy: Policy, arms: int, horizon: int | None) -> int:
         except BelatedError:
             raise
         except Exception as error:  # whatever is wrong with the user's function
-            hint = "; a live bandit passes None if its policy has no horizon: give it one, or handle None"
-            raise PolicyError(
-                f"{name} failed with {type(error).__name__}: {error}{hint if horizon is None else ''}."
-            ) from error
-    return check_integer(name, size, 0, 2**40, error=PolicyError)
+            hint = "A live bandit passes None if its policy has no horizon: give it one, or handle None."
+            where = location_in(error.__traceback__) or location_of(policy.memory)
+            what = f"{name} failed with {type(error).__name__}: {error}"
+            raise policy_error(what, where, hint if horizon is None else _MEMORY) from None
+        if not is_integer(size) or not 0 <= size <= _MOST_MEMORY:
+            raise policy_error(f"{name} is {size!r}", location_of(policy.memory), _MEMORY)
+    return check_integer(name, size, 0, _MOST_MEMORY, error=PolicyError)
 
 
 def check_registered(policy: Any) -> None:
