@@ -1,7 +1,8 @@
-"""What a fresh process is measured at: ``child.py first | cold | memory HORIZON RUNS``; prints JSON."""
+"""What a fresh process is measured at: ``child.py first | cold | own FOLDER | memory HORIZON RUNS``; prints JSON."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import resource
 import sys
@@ -25,6 +26,15 @@ def cold() -> dict[str, object]:
         subject.play(subject.problem(delays), policies, horizon=2 * TASK.delay, runs=2, workers=None)
     subject.play(subject.problem(arms=1000), policies, horizon=2 * TASK.delay, runs=2, workers=None)
     return {"policies": len(policies)}
+
+
+def own(folder: str) -> dict[str, object]:
+    """Play a policy of a user's own, which is in a folder, and tell the CPU time of the process."""
+    sys.path.insert(0, folder)
+    policy = importlib.import_module("own_policy").OwnUCB()
+    subject.play(subject.problem(subject.laws()["Geometric(200)"]), [policy], horizon=2 * TASK.delay, runs=2)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {"cpu": used.ru_utime + used.ru_stime}
 
 
 def memory(horizon: int, runs: int) -> dict[str, object]:
@@ -52,6 +62,7 @@ def main(task: str, *arguments: str) -> None:
     tasks: dict[str, Callable[[], dict[str, object]]] = {
         "first": first,
         "cold": cold,
+        "own": lambda: own(*arguments),
         "memory": lambda: memory(*map(int, arguments)),
     }
     print(json.dumps(tasks[task]()))

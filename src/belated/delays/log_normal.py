@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
 from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
 from belated.kernel.law_table import BEYOND
@@ -44,6 +43,8 @@ class LogNormal(DelayLaw):
     def expected(self) -> float:
         """The sum of P(X >= g) over g = 1, 2, ...: the first terms one by one, the rest as an integral that starts at
         the middle of a step."""
+        from scipy.special import ndtr
+
         start = 100_000
         z = (np.log(np.arange(1.0, start)) - math.log(self.median)) / self.sigma
         edge = start - 0.5
@@ -53,11 +54,15 @@ class LogNormal(DelayLaw):
         return math.fsum(ndtr(-z)) + max(float(rest), 0.0)
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        from scipy.special import ndtr
+
         edge = np.maximum(floor_rounds(rounds) + 1.0, 0.0)
         with np.errstate(divide="ignore"):
             return np.asarray(ndtr((np.log(edge) - math.log(self.median)) / self.sigma))
 
     def encode(self, builder: LawTableBuilder, reward: RewardLaw) -> LawRow:
+        from scipy.special import ndtri
+
         mean, sigma = math.log(self.median), self.sigma
         return builder.formula(LogNormal, mean, sigma, lambda u: np.exp(mean + sigma * ndtri(u)), max_unsure=0.5)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import zeta
 
 from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
 from belated.delays._base import check_level
@@ -46,6 +45,8 @@ class Pareto(DelayLaw):
         """The sum of P(X >= g) over g = 1, 2, ...: 1 up to the scale, then a Hurwitz zeta function."""
         if self.alpha <= 1.0:
             return math.inf
+        from scipy.special import zeta
+
         sure = math.floor(self.scale)
         return float(sure + self.scale**self.alpha * zeta(self.alpha, sure + 1))
 

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import pdtr
 
 from belated.delays import DelayLaw, LawRow, LawTableBuilder, delay_law, floor_rounds
 from belated.rewards import RewardLaw
@@ -41,6 +40,8 @@ class Poisson(DelayLaw):
         return self.mean
 
     def cdf(self, rounds: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        from scipy.special import pdtr
+
         g = floor_rounds(rounds)
         return np.where(g >= 0.0, pdtr(np.maximum(g, 0.0), self.mean), 0.0)
 

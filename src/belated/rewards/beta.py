@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc
 
 from belated.kernel.law_table import LawRow, LawTable, LawTableBuilder
 from belated.kernel.math import beta_draw
@@ -41,6 +40,8 @@ class Beta(RewardLaw):
         return self.a / (self.a + self.b)
 
     def cdf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        from scipy.special import betainc
+
         return np.asarray(betainc(self.a, self.b, np.clip(np.asarray(x, np.float64), 0.0, 1.0)))
 
     def encode(self, builder: LawTableBuilder) -> LawRow:

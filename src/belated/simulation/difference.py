@@ -7,7 +7,6 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from belated.formatting import plus_minus, quantity
 from belated.html_table import html_table
@@ -48,6 +47,8 @@ class Difference(_Values):
         check_number("level", level, _LEVEL)
         if self.runs.size < 2:
             return -math.inf, math.inf
+        from scipy.special import stdtrit
+
         half = self.stderr * float(stdtrit(self.runs.size - 1, (1.0 + level) / 2.0))
         return self.mean - half, self.mean + half
 
