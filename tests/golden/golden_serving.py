@@ -83,8 +83,11 @@ class Server:
             headers["Authorization"] = f"Bearer {used}"
         content = json.dumps(body) if body is not None else None
         self._connection.request(method, path, content, headers)
-        answer = self._connection.getresponse()
-        return answer.status, answer.read()
+        try:
+            answer = self._connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            self._connection.close()  # an idle one may be closed by the server, which a slow machine would see
 
     def get(self, path: str) -> Any:
         """What is at a path, which must be there."""
