@@ -112,7 +112,7 @@ def measure(sections: list[str], size: Size) -> report.Findings:
         "lanes": lambda: contract.against_lanes(size, native.lanes()),
         "c-policies": lambda: contract.policies_in_c(size, native.policies()),
         "laws": lambda: [*contract.delay_laws(size), *contract.laws_in_c(size, native.streams(), native.wheels())],
-        "policies": lambda: contract.eliminations(size),
+        "policies": lambda: [*contract.eliminations(size), *contract.limited(size)],
         "workers": lambda: contract.workers(size),
         "fresh": lambda: contract.fresh_process(size),
         "arms": lambda: contract.many_arms(size),

@@ -213,6 +213,20 @@ def eliminations(size: Size) -> list[Row]:
     return [*rows, *early_stop(size)]
 
 
+def limited(size: Size) -> list[Row]:
+    """Nanoseconds per round of the policies that are not formulas of UCB or SE; twice as many under random delays."""
+    laws = {name: subject.laws()[name] for name in ("Fixed(200)", "Geometric(200)", "LogNormal(200, 1)")}
+    rows = []
+    for name, (policy, limit) in subject.limited().items():
+        entries = {law: simulated(subject.problem(delays), policy, runs=50) for law, delays in laws.items()}
+        with one_core():
+            best = contest(entries, size.law_repeats)
+        for law, seconds in best.items():
+            most = limit if law == "Fixed(200)" else 2.0 * limit
+            rows.append(Row("policies", f"{name}, {law}", 1e9 * seconds / (50 * TASK.horizon), "ns/round", most))
+    return rows
+
+
 def early_stop(size: Size) -> list[Row]:
     """A hundred times the horizon must cost little more once one arm is left."""
     short, long = TASK.horizon, 100 * TASK.horizon

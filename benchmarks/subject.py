@@ -26,7 +26,9 @@ from belated.policies import (
     OptimisticPessimisticElimination,
     OptimisticUCB,
     PatientBandits,
+    PendingUCB,
     PhasedElimination,
+    PrefixUCB,
     SuccessiveElimination,
     ThompsonSampling,
 )
@@ -92,6 +94,18 @@ def eliminations() -> dict[str, Any]:
         "SE": SuccessiveElimination(confidence=c),
         "PSE": PhasedElimination(confidence=c),
         "OPSE": OptimisticPessimisticElimination(confidence=c),
+    }
+
+
+def limited() -> dict[str, tuple[Any, float]]:
+    """Return the policies whose rounds have a limit under a fixed delay, in nanoseconds."""
+    c = TASK.confidence
+    return {
+        "Thompson": (ThompsonSampling(), 120.0),
+        "Prefix-UCB": (PrefixUCB(confidence=c), 60.0),
+        "Prefix-UCB spread": (PrefixUCB(confidence=c, spread=True), 60.0),
+        "Pending-UCB": (PendingUCB(confidence=c), 100.0),
+        "PatientBandits": (PatientBandits(alpha=0.5), 20.0),
     }
 
 

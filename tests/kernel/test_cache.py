@@ -109,9 +109,9 @@ def test_an_edit_of_the_package_is_seen_by_the_policies_that_it_concerns(tmp_pat
         "a comment": (thompson, "    @staticmethod\n    def choose", "    # here\n\n    @staticmethod\n    def choose"),
         "docstring in the kernel": (f"{kernel}/math.py", '-> Any:\n    """', '-> Any:\n    """Edited: '),
         "docstring in the engine": (f"{engine}/runner.py", '"""', '"""Edited: '),
-        "a policy": (thompson, "best = -1.0", "best = -2.0"),
+        "a policy": (thompson, "if drawn > largest:", "if drawn >= largest:"),
         "a function of a policy's file": (thompson, "policy.successes + total", "total + policy.successes"),
-        "a helper that it calls": (f"{kernel}/math.py", "_LARGE = 1e15", "_LARGE = 1e16"),
+        "a helper that it calls": (f"{kernel}/beta_bounds.py", "_LARGEST = 1e9", "_LARGEST = 1e8"),
         "parameters": (thompson, "return self.successes, self.failures", "return self.failures, self.successes"),
         "a flag": (f"{policies}/ucb.py", "reads_pulls = False", "reads_pulls = True"),
         "the base of some policies": (f"{policies}/_base/index.py", "bar = -np.inf", "bar = -1.0"),
@@ -472,7 +472,9 @@ def test_every_kernel_function_is_reached_from_an_entry() -> None:
     from belated.policies._base.policy import POLICIES
 
     reached: set[int] = set()
-    live = [getattr(entry_points, name) for name in ("decide", "add_feedback", "correct", "replay", "bounds")]
+    live = [
+        getattr(entry_points, name) for name in ("decide", "add_feedback", "correct", "replay", "bounds", "correction")
+    ]
     roots = [*LOOPS, *live, entry_points.begin, environment._pull, _batch_function(ALL_KINDS)]
     for source in (sources.DrawNow, sources.DrawInRound):
         roots += [value for value in vars(source).values() if isinstance(value, staticmethod)]

@@ -12,7 +12,7 @@ import scipy.special
 import scipy.stats
 
 from belated.kernel.jit import entry, ignore_overflow
-from belated.kernel.math import beta_draw, beta_draw_straight, exp, log, log_gamma_draw, normal_quantile
+from belated.kernel.math import beta_draw, exp, log, log_gamma_draw, normal_quantile
 
 Reals = npt.NDArray[np.float64]
 RARE = 1e-4
@@ -171,17 +171,3 @@ def test_neighbouring_words_give_independent_beta_draws() -> None:
         _betas(2.0, 3.0, start + np.uint64(1), after)
     assert scipy.stats.kstest(out, scipy.stats.beta(2, 3).cdf).pvalue > RARE
     assert abs(np.corrcoef(out, after)[0, 1]) * math.sqrt(DRAWS) < scipy.stats.norm.isf(RARE / 2)
-
-
-@pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (1.0, 40.0), (3.5, 2.0), (700.0, 300.0), (0.4, 2.0), (2.0, 1e16)])
-def test_beta_draws_without_branches_are_the_same_where_they_are_sure(a: float, b: float) -> None:
-    words = [np.uint64(z) for z in np.random.default_rng(5).integers(0, 2**63, 4000)]
-    with ignore_overflow():
-        straight = np.array([beta_draw_straight(a, b, z) for z in words])
-        plain = np.array([beta_draw(a, b, z) for z in words])
-    sure = ~np.isnan(straight)
-    assert np.array_equal(straight[sure], plain[sure])
-    if a >= 1.0 and b < 1e15:
-        assert sure.mean() > 0.85
-    else:
-        assert not sure.any()

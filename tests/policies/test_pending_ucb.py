@@ -19,15 +19,18 @@ from belated.delays import Fixed, Never, PacketLoss
 from belated.kernel.jit import ignore_overflow
 from belated.live.learner import Learner
 from belated.policies import UCB, PendingUCB
+from belated.policies._base.kl_bound import kl_upper
 from belated.policies.pending_ucb import (
     AGES,
     ARMS_WITH_FEEDBACK,
+    BUDGET,
     FEEDBACK_COUNT,
     FEEDBACK_TOTAL,
     LONGEST_DELAY,
+    LOWEST,
+    MEAN,
     SHARE,
     SUM_OF_SHARES,
-    kl_upper,
 )
 from belated.rewards import Bernoulli, Beta, Uniform
 from sampling import Prefetched
@@ -118,6 +121,15 @@ def rule(history: History) -> Iterator[int]:
         refresh(arm, now)
 
 
+def indices(state: Any) -> list[float]:
+    """The index of each arm that was pulled, infinite of another: the state has bounds of it."""
+    with ignore_overflow():
+        return [
+            float(kl_upper(state.memory[arm, MEAN], state.memory[arm, BUDGET])) if state.pulls[arm] else math.inf
+            for arm in range(state.arms)
+        ]
+
+
 @pytest.mark.parametrize("c", [0.1, 1.0])
 def test_without_delays_each_index_is_the_coins_bound(c: float) -> None:
     """Each arm once, then the largest q with n kl((S + 1/2) / (n + 1), q) <= 4c."""
@@ -168,11 +180,11 @@ def test_hope_ends_by_waiting_alone() -> None:
     state = bandit._learner.state
     fallen = []
     for now in range(1, 100):
-        before = state.score[:2].copy()
+        before = indices(state)
         decision = bandit.choose()
         if decision.arm == "quick":
             bandit.observe(decision.id, 0.9)
-            fallen += [(now, arm) for arm in range(2) if state.score[arm] < before[arm] - 0.1]
+            fallen += [(now, arm) for arm in range(2) if indices(state)[arm] < before[arm] - 0.1]
     assert [arm for _, arm in fallen] == [0, 1]
     assert all(10 <= now <= 40 for now, _ in fallen)
     assert state.pulls[:2].max() < 10
@@ -233,7 +245,7 @@ def times_counted(answered: list[Callable[[int], bool]], c: float = 1.0) -> list
         if answered[arm](rank):
             learner.observe(arm, 0.5, rank, number)
             n, mean = state.observed[arm], (state.total[arm] + 0.5) / (state.observed[arm] + 1.0)
-            found[arm] = 4.0 * c / entropy(mean, float(state.score[arm])) / n
+            found[arm] = 4.0 * c / entropy(mean, indices(state)[arm]) / n
     return found
 
 
@@ -327,14 +339,41 @@ def test_what_is_kept_of_the_arms_is_what_their_pulls_say(data: st.DataObject) -
         assert memory[:arms, AGES:LONGEST_DELAY].sum(axis=1).tolist() == (pulls - observed).tolist()
 
 
+@strategies.examples(80)
+@given(data=st.data())
+def test_each_index_is_within_its_bounds(data: st.DataObject) -> None:
+    policy = PendingUCB(confidence=data.draw(st.sampled_from([0.001, 0.1, 1.0])), patience=data.draw(PATIENCE))
+    learner = Learner(data.draw(st.integers(1, 4)), policy, 0)
+    for _ in lived(learner, data):
+        for arm, index in enumerate(indices(learner.state)):
+            if index < math.inf:
+                assert learner.state.memory[arm, LOWEST] <= index <= learner.state.score[arm]
+
+
+@pytest.mark.parametrize("means", [(0.4, 0.6), (0.002, 0.01), (0.99, 0.95)])
+@pytest.mark.parametrize("delay", [0, 7])
+def test_each_index_is_within_its_bounds_in_a_long_game(means: tuple[float, float], delay: int) -> None:
+    learner, rng = Learner(2, PendingUCB(confidence=0.5), 0), np.random.default_rng(1)
+    late: list[tuple[int, float, int, int]] = []
+    for number in range(3000):
+        arm, rank = learner.decide()
+        late.append((arm, float(rng.random() < means[arm]), rank, number))
+        if number >= delay:
+            learner.observe(*late.pop(0))
+        low, high = learner.state.memory[:2, LOWEST], learner.state.score[:2]
+        if number > 1:
+            assert (low <= indices(learner.state)).all()
+            assert (indices(learner.state) <= high).all()
+
+
 def test_where_an_arm_is_silent_again_the_other_silent_ones_are_one_of_more() -> None:
     """Each has a mean of 1/2 + 1/(2 U); U is 4, 3 when one arm has answered, and 4 when that is taken back."""
     learner = Learner(4, PendingUCB(confidence=0.3, patience=1000), 0)
     assert [learner.decide()[0] for _ in range(3)] == [0, 1, 2]
     learner.observe(2, 1.0, 0, 2)
-    assert learner.state.score[:2] == pytest.approx([searched(0.5 + 0.5 / 3, 1.2)] * 2, abs=ERROR)
+    assert indices(learner.state)[:2] == pytest.approx([searched(0.5 + 0.5 / 3, 1.2)] * 2, abs=ERROR)
     learner.retract(2, 0, 2, 1.0)
-    assert learner.state.score[:2] == pytest.approx([searched(0.5 + 0.5 / 4, 1.2)] * 2, abs=ERROR)
+    assert indices(learner.state)[:2] == pytest.approx([searched(0.5 + 0.5 / 4, 1.2)] * 2, abs=ERROR)
 
 
 def test_what_is_taken_back_is_no_longer_hoped_for() -> None:

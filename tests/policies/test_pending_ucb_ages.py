@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import strategies
 from belated.kernel.jit import outlined
-from belated.policies.pending_ucb import AGES, LONGEST_DELAY, advance_ages, count_pulls, younger_pulls
+from belated.policies.pending_ucb import AGES, LONGEST_DELAY, advance_ages, count_pulls, older_pulls
 
 ARM = 1
 """Of three: nothing may be written beside it."""
@@ -42,8 +42,8 @@ def add(rows: Any, arm: Any, pulled_at: Any, pulls: Any) -> None:
 
 
 @outlined
-def young(row: Any, rounds: Any) -> Any:
-    return younger_pulls(row, rounds)
+def old(row: Any, rounds: Any) -> Any:
+    return older_pulls(row, rounds)
 
 
 class Pending:
@@ -78,8 +78,8 @@ class Pending:
         return found
 
     def check(self, rounds: float) -> None:
-        assert young(Row(np.uint32(ARM), self.rows.memory), rounds) == sum(
-            self.now - start < rounds for start in self.starts()
+        assert old(Row(np.uint32(ARM), self.rows.memory), rounds) == sum(
+            self.now - start >= rounds for start in self.starts()
         )
 
     def check_all(self) -> None:
@@ -132,8 +132,8 @@ def test_an_age_is_taken_for_three_times_as_much_at_the_most(at: int, age: int) 
     pending.pull()
     pending.pass_to(at + age)
     row = Row(np.uint32(ARM), pending.rows.memory)
-    assert young(row, float(age)) == 0.0, "no pull is taken for younger than it is"
-    assert young(row, max(3.0 * age, 1.0)) == 1.0
+    assert old(row, max(age, 0.5)) == float(age > 0), "no pull is taken for younger than it is"
+    assert old(row, max(3.0 * age, 1.0)) == 0.0
 
 
 def test_three_times_is_nearly_reached() -> None:
@@ -141,4 +141,4 @@ def test_three_times_is_nearly_reached() -> None:
     pending.pass_to(2**20 - 1)
     pending.pull()
     pending.pass_to(2**20 + 2**19)
-    assert young(Row(np.uint32(ARM), pending.rows.memory), 2.99 * (2**19 + 1)) == 0.0
+    assert old(Row(np.uint32(ARM), pending.rows.memory), 2.99 * (2**19 + 1)) == 1.0

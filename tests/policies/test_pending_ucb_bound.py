@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import strategies
 from belated.kernel.jit import ignore_overflow
-from belated.policies.pending_ucb import kl_upper
+from belated.policies._base.kl_bound import kl_upper
 from support.bernoulli_kl import ERROR, searched
 
 

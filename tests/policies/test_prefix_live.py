@@ -20,7 +20,7 @@ import strategies
 from belated import Bandit
 from belated.kernel.jit import ignore_overflow
 from belated.live.learner import Learner
-from belated.policies import PrefixElimination, PrefixUCB
+from belated.policies import PrefixElimination, PrefixUCB, SafeImputedUCB
 from belated.policies._base import entry_points
 from support.live import REWARDS, Log, lived
 
@@ -95,7 +95,7 @@ def assert_same(policy: Any, learner: Learner, logs: list[Log]) -> None:
         assert upper_from in high_from
 
 
-@every_policy
+@pytest.mark.parametrize("policy", [*POLICIES, SafeImputedUCB(confidence=0.3, safe=4)], ids=repr)
 @strategies.examples(25)
 @given(data=st.data())
 def test_the_summary_is_what_the_log_says(policy: Any, data: st.DataObject) -> None:

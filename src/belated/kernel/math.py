@@ -103,17 +103,6 @@ def normal_quantile_straight(u: Any) -> Any:
     return middle if abs(q) <= _CENTRAL else x
 
 
-@inline
-def normal_nearly_always(u: Any) -> Any:
-    """(``normal_quantile``, whether this is it): without a branch, and without what is needed once in 10^10 times."""
-    q = u - 0.5
-    r = math.sqrt(-log(min(u, 1.0 - u)))
-    x = _tail(r)
-    x = -x if q < 0.0 else x
-    middle = _central(q)
-    return middle if abs(q) <= _CENTRAL else x, r <= _FAR
-
-
 _CENTRAL, _FAR = 0.425, 5.0
 """Where the three approximations meet: in u - 1/2, and in sqrt(-ln u)."""
 
@@ -158,23 +147,15 @@ def _far_tail(r: Any) -> Any:
     return (a + b * x) / (c + d * x)
 
 
-# ---- Gamma and Beta draws: one by one, and without branches for vector code ----
-
-_LARGE = 1e15
-"""Shapes from here on are left to the way with branches."""
-
-
-@inline
-def _gamma_parts(shape: Any) -> Any:
-    """Marsaglia and Tsang's d and c, of a shape >= 1: the draw is d (1 + c x)^3 for a normal x, if it is accepted."""
-    d = shape - 1.0 / 3.0
-    return d, 1.0 / math.sqrt(9.0 * d)
+# ---- Gamma and Beta draws ----
 
 
 @outlined
 def gamma_draw(shape: Any, z: Any) -> Any:
-    """(Gamma(shape, 1) draw, next word) for a shape >= 1: Marsaglia and Tsang (2000)."""
-    d, c = _gamma_parts(shape)
+    """(Gamma(shape, 1) draw, next word) for a shape >= 1: Marsaglia and Tsang (2000). It is d (1 + c x)^3 for a normal
+    x, if that is accepted; :mod:`belated.kernel.beta_bounds` relies on it."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
     while True:
         z = next_word(z)
         x = normal_quantile(to_unit(z))
@@ -209,25 +190,3 @@ def beta_draw(a: Any, b: Any, z: Any) -> Any:
     x, z = log_gamma_draw(a, z)
     y, z = log_gamma_draw(b, z)
     return 1.0 / (1.0 + exp(y - x))
-
-
-@inline
-def beta_draw_straight(a: Any, b: Any, z: Any) -> Any:
-    """``beta_draw`` to the bit where both of its numbers are found at the first try, as most are, else NaN: without a
-    branch, for loops that the compiler turns into vector code."""
-    x, first = _gamma_straight(a, next_word(z))
-    y, second = _gamma_straight(b, next_word(next_word(next_word(z))))
-    return x / (x + y) if first & second & (a >= 1.0) & (b >= 1.0) else np.nan
-
-
-@inline
-def _gamma_straight(shape: Any, z: Any) -> Any:
-    """(what ``gamma_draw`` gives, whether it does so at the first try), from the word of its normal."""
-    d, c = _gamma_parts(shape if (shape >= 1.0) & (shape < _LARGE) else 1.0)
-    x, found = normal_nearly_always(to_unit(z))
-    u = to_unit(next_word(z))
-    root = 1.0 + c * x
-    v = root * root * root
-    squeezed = u < 1.0 - 0.0331 * (x * x) * (x * x)
-    accepted = log(u) < 0.5 * x * x + d * (1.0 - v + log(v if root > 0.0 else 1.0))
-    return d * v, found & (root > 0.0) & (squeezed | accepted) & (shape < _LARGE)

@@ -1,12 +1,34 @@
-"""PatientBandits: the baseline of the paper's Figures 2 and 5."""
+"""PatientBandits: the baseline of the paper's Figures 2 and 5.
+
+Each pull lowers the index of its arm, so the leader changes in nearly every round, and the next choice waits for the
+index of the arm that was just pulled: it is computed before the pull."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple
 
-from belated.policies import Arm, IndexPolicy, exp, log, policy, radius
+from belated.policies import Arm, IndexPolicy, State, exp, inline, log, policy, radius
+from belated.policies._base.index import clear_score, scanned_leader, store_score
+from belated.policies._base.policy import ignores_pull_id
 from belated.validation import Positive, PositiveProbability
+
+AHEAD = 0
+"""Column of an arm's memory: its index after its next pull, if no feedback comes before."""
+
+
+@inline
+def index_at(policy: Any, state: State, arm: Any, m: Any) -> Any:
+    """The index of an arm with m pulls and the feedback that it has."""
+    return state.total[arm] / m + radius(policy, m)
+
+
+@inline
+def update(policy: Any, state: State, arm: Any) -> None:
+    """Compute the index of an arm now and after its next pull."""
+    m = max(float(state.pulls[arm]), 1.0)  # the dummy arm has none
+    store_score(state, arm, index_at(policy, state, arm, m))
+    state.memory[arm, AHEAD] = index_at(policy, state, arm, m + 1.0)
 
 
 @policy
@@ -47,6 +69,8 @@ class PatientBandits(IndexPolicy):
     formula = "argmax S/m + sqrt(constant ln(2KT^3)/m) + 2 m^-min(alpha, 1/2)"
     arena_variants = ({"alpha": 1.0, "constant": 0.5},)
 
+    memory = 1
+
     alpha: Positive
     constant: Positive = 2.0
     delta: PositiveProbability = 0.05
@@ -68,6 +92,37 @@ class PatientBandits(IndexPolicy):
     def bonus(policy: Any, x: Any) -> Any:
         level = policy.level + policy.growth * log(x)
         return math.sqrt(level / x) + 2.0 * exp(-policy.exponent * log(x))
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        return scanned_leader(state)
+
+    @staticmethod
+    def after_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
+        if rank == 0:
+            update(policy, state, arm)
+        else:
+            store_score(state, arm, state.memory[arm, AHEAD])
+            state.memory[arm, AHEAD] = index_at(policy, state, arm, float(state.pulls[arm]) + 1.0)
+
+    @staticmethod
+    @ignores_pull_id
+    def after_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
+        update(policy, state, arm)
+
+    @staticmethod
+    def on_correction(
+        policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, observed: Any, total: Any
+    ) -> Any:
+        pass  # the index after the next pull is computed from the counts
+
+    @staticmethod
+    def after_correction(policy: Any, state: State, arm: Any, now: Any) -> Any:
+        if state.pulls[arm] > 0:
+            update(policy, state, arm)
+        else:
+            clear_score(state, arm)
+            state.memory[arm, AHEAD] = 0.0
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:

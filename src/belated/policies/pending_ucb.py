@@ -1,4 +1,8 @@
-"""UCB that counts the pending pulls whose feedback may still come."""
+"""UCB that counts the pending pulls whose feedback may still come.
+
+Few arms can be the next to be pulled, so few indices need be known: the root of an equation each. The score of an arm
+is what its index does not exceed, its LOWEST what it is not below. Pulls and feedback move these bounds; the index
+itself is computed when its arm leads by the one and might not by the other."""
 
 from __future__ import annotations
 
@@ -7,18 +11,19 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from belated.kernel.jit import outlined
-from belated.policies import Arm, ConfidencePolicy, IndexPolicy, State, confidence_level, exp, inline, log, policy, view
-from belated.policies._base.index import LEADER, clear_score, rescore
+from belated.policies import Arm, ConfidencePolicy, IndexPolicy, State, confidence_level, inline, policy, view
+from belated.policies._base.index import LEADER, clear_score, set_score
+from belated.policies._base.kl_bound import kl_upper
 from belated.validation import Domain
 
 LEVELS = 31
 UPDATED, AGES = 0, 1
 """Columns of an arm's memory: the round of the last update of its age histogram; the first of the histogram's counts,
 two for each level."""
-LONGEST_DELAY, SHARE, CHECK_AT, YOUNG, MEMORY = range(AGES + 2 * LEVELS, AGES + 2 * LEVELS + 5)
+LONGEST_DELAY, SHARE, CHECK_AT, MEAN, BUDGET, LOWEST, MEMORY = range(AGES + 2 * LEVELS, AGES + 2 * LEVELS + 7)
 """Columns of an arm's memory, after the age histogram: 1 + the longest delay of its feedback; the share of its older
-pulls that have feedback; the round in which its index is due again; the number of its young pending pulls."""
+pulls that have feedback; the round in which its index is due again; mean and budget of its index; what its index is not
+below."""
 NEXT_CHECK, ARMS_WITH_FEEDBACK, SUM_OF_SHARES, FEEDBACK_COUNT, FEEDBACK_TOTAL = range(5)
 """Columns of the row shared by all arms: the first of the rounds CHECK_AT; the number of arms with feedback; the sum of
 the shares; the number of feedbacks and their sum; and LONGEST_DELAY of all arms."""
@@ -29,37 +34,10 @@ MAX_LOSS_FACTOR = 4.0
 """Lost feedback makes that of an arm count at most this many times."""
 HALF_TRUST = 300.0
 """After this many old pulls without feedback, a silent arm's mean is halved."""
-NEWTON_STEPS, SMALL_STEP = 3, 1e-5
-"""Steps of Newton's method, which leave an error below 1e-6; a step smaller than SMALL_STEP is the last."""
-CLOSE = 1e-7
-"""Closer to the mean than this, rounding misleads the method, and its starting point is as close."""
-
-
-@outlined
-def kl_upper(mean: Any, budget: Any) -> Any:
-    """The KL upper confidence bound of a Bernoulli mean: the largest q with kl(mean, q) <= budget.
-
-    kl is convex and decreasing in u = ln(1 - q), so that Newton's method converges from below. It starts at the largest
-    solution of simpler bounds: kl(p, q) >= (q - p)^2 / 2v for v = 1/4, q and 1 - p, and
-    kl(p, q) >= p ln p + (1 - p) ln((1 - p) / (1 - q))."""
-    rest = 1.0 - mean
-    if rest <= 0.0:
-        return 1.0
-    entropy = rest * log(rest) + (mean * log(mean) if mean > 0.0 else 0.0)
-    beyond = mean + min(math.sqrt(2.0 * budget * min(0.25, rest)), budget + math.sqrt(budget * (budget + 2.0 * mean)))
-    u = (entropy - budget) / rest
-    if beyond < 1.0:
-        u = max(u, log(1.0 - beyond))
-    for _ in range(NEWTON_STEPS):
-        left = exp(u)
-        high = 1.0 - left
-        if high - mean < CLOSE:
-            break
-        step = (entropy - mean * log(high) - rest * u - budget) / (rest - mean * left / high)
-        u += step
-        if step < SMALL_STEP:
-            break
-    return 1.0 - exp(u)
+SLACK = 4e-6
+"""More than by how much two computed indices may be in another order than the roots that they stand for."""
+FLAT = 1e-6
+"""Where p (1 - p) is less, nothing is said about how an index changes with its mean p."""
 
 
 # ---- the age histogram ----
@@ -70,10 +48,16 @@ def kl_upper(mean: Any, budget: Any) -> Any:
 
 
 @inline
+def log2(number: Any) -> Any:
+    """The logarithm of a whole number from 1 to 2^53, rounded down."""
+    return (np.float64(number).view(np.int64) >> 52) - 1023
+
+
+@inline
 def column_of(pulled_at: Any, updated: Any) -> Any:
     """The column that counts a pull in a histogram of round ``updated``."""
-    level = 0
-    while level < LEVELS - 1 and (pulled_at >> level) < (updated >> level) - 1:
+    level = log2(max(updated - pulled_at, 1))
+    if (pulled_at >> level) < (updated >> level) - 1:
         level += 1
     return AGES + 2 * level + ((pulled_at >> level) & 1)
 
@@ -104,18 +88,15 @@ def count_pulls(state: State, arm: Any, pulled_at: Any, pulls: Any) -> None:
 
 
 @inline
-def younger_pulls(arm: Arm, rounds: Any) -> Any:
-    """The number of pending pulls in blocks that began less than ``rounds`` rounds ago."""
+def older_pulls(arm: Arm, rounds: Any) -> Any:
+    """The number of pending pulls in blocks that began ``rounds`` rounds ago or earlier: blocks before the present one
+    of their level, as the pulls of that are counted on lower levels."""
     updated = int(arm.memory[arm.number, UPDATED])
     pulls = 0.0
-    for level in range(LEVELS):
-        present = updated >> level
-        if updated - ((present - 1) << level) < rounds:
-            pulls += arm.memory[arm.number, AGES + 2 * level] + arm.memory[arm.number, AGES + 2 * level + 1]
-            continue
-        if updated - (present << level) < rounds:
-            pulls += arm.memory[arm.number, AGES + 2 * level + (present & 1)]
-        break
+    level = log2(max(updated, 1))
+    while level >= 0 and updated - (((updated >> level) - 1) << level) >= rounds:
+        pulls += arm.memory[arm.number, AGES + 2 * level + (((updated >> level) - 1) & 1)]
+        level -= 1
     return pulls
 
 
@@ -130,32 +111,85 @@ def window(policy: Any, memory: Any, row: Any) -> Any:
 
 
 @inline
-def young_pulls(policy: Any, arm: Arm) -> Any:
-    """The pending pulls whose feedback may still come: all of a silent arm."""
-    if arm.observed < 1.0:
-        return arm.pulls
-    return younger_pulls(arm, window(policy, arm.memory, arm.number))
-
-
-@inline
 def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
-    """Compute the index of an arm, and the round in which it is due again."""
+    """Bring the index of an arm up to date, and say in which round it is due again."""
     shared = state.arms
     advance_ages(state, arm, now)
-    arm_view = view(state, arm, now)
-    young = young_pulls(policy, arm_view)
-    state.memory[arm, YOUNG] = young
-    if arm_view.observed > 0.0:
-        share = min(arm_view.observed / max(arm_view.pulls - young, 1.0), 1.0)
+    seen = view(state, arm, now)
+    n = seen.observed
+    rounds = window(policy, state.memory, arm if n > 0.0 else shared)
+    old = older_pulls(seen, rounds) if rounds > 0.0 else 0.0
+    young = seen.pulls - n
+    x = seen.pulls
+    if n > 0.0:
+        mean = (seen.total + 0.5) / (n + 1.0)
+        young -= old
+        x -= old
+        share = min(n / max(seen.pulls - young, 1.0), 1.0) if old > 0.0 else 1.0
         state.memory[shared, SUM_OF_SHARES] += share - state.memory[arm, SHARE]
         state.memory[arm, SHARE] = share
-    rescore(policy, state, arm, now)
-    rounds = window(policy, state.memory, arm if arm_view.observed > 0.0 else shared)
+        if share < 1.0:
+            most = min(MAX_LOSS_FACTOR, shared / max(state.memory[shared, SUM_OF_SHARES], 1e-9))
+            x *= max(min(most, 1.0 / max(share, 1e-9)), 1.0)
+    elif old > 0.0:
+        average = (state.memory[shared, FEEDBACK_TOTAL] + 0.5) / (state.memory[shared, FEEDBACK_COUNT] + 1.0)
+        mean = min(average, 0.5) * HALF_TRUST / (HALF_TRUST + old)
+    else:
+        mean = 0.5 + 0.5 / max(shared - state.memory[shared, ARMS_WITH_FEEDBACK], 1.0)
+    x = max(x, 1.0)
+    move_index(state, arm, mean, 4.0 * confidence_level(policy, x) / x)
     check_at = NEVER
     if rounds > 0.0 and young > 0.0:
         check_at = now + max(1.0, math.floor(0.125 * rounds))
     state.memory[arm, CHECK_AT] = check_at
     state.memory[shared, NEXT_CHECK] = min(state.memory[shared, NEXT_CHECK], check_at)
+
+
+# ---- bounds of the index ----
+# For the mean p and the budget b the index q solves kl(p, q) = b. As kl is convex in q, q is a concave function of b,
+# and it is p at b = 0. And dq/dp = (ln(q / (1 - q)) - ln(p / (1 - p))) q (1 - q) / (q - p), by the mean value theorem
+# q (1 - q) / (z (1 - z)) at some z from p to q: it is between 0 and 1 / (4 p (1 - p)).
+
+
+@inline
+def move_index(state: State, arm: Any, mean: Any, budget: Any) -> None:
+    """Bounds of the index of an arm whose mean and budget have changed."""
+    memory = state.memory
+    before, was = memory[arm, MEAN], memory[arm, BUDGET]
+    low, high = memory[arm, LOWEST], state.score[arm]
+    if mean == before and budget == was and high <= 1.0:
+        return
+    memory[arm, MEAN], memory[arm, BUDGET] = mean, budget
+    flatter = min(mean * (1.0 - mean), before * (1.0 - before))
+    if high > 1.0 or budget > was or flatter < FLAT:
+        low, high = mean - SLACK, 1.0
+    else:
+        if low == high:
+            low, high = low - SLACK, high + SLACK
+        if budget < was:
+            low = before + max(low - before, 0.0) * (budget / was)
+        if mean != before:
+            move = (mean - before) * (0.25 / flatter)
+            low, high = low + min(move, 0.0), high + max(move, 0.0)
+        high = min(high, 1.0)
+    memory[arm, LOWEST] = low
+    set_score(state, arm, high)
+
+
+@inline
+def find_leader(state: State) -> Any:
+    """The arm with the largest index: compute the index of the arm that leads until it leads for certain."""
+    leader = np.uint32(state.register[LEADER])
+    while not (
+        state.memory[leader, LOWEST] > state.score[state.arms + 1]  # what no other score exceeds
+        or state.memory[leader, LOWEST] == state.score[leader]
+        or state.score[leader] > 1.0
+    ):
+        found = kl_upper(state.memory[leader, MEAN], state.memory[leader, BUDGET])
+        state.memory[leader, LOWEST] = found
+        set_score(state, leader, found)
+        leader = np.uint32(state.register[LEADER])
+    return np.int64(leader)
 
 
 @inline
@@ -212,6 +246,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     formula = "argmax q: x kl((S + 1/2)/(n + 1), q) <= 4c, x = n + young pending"
     introduced_here = True
     memory = MEMORY
+    cached_memory = range(MEAN, MEMORY)
 
     patience: Annotated[float | None, Domain(0, open_low=True, optional=True)] = None
 
@@ -263,23 +298,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
 
     @staticmethod
     def index(policy: Any, arm: Arm) -> Any:
-        shared = arm.arms
-        n = arm.observed
-        x = n + arm.memory[arm.number, YOUNG]
-        if n < 1.0:
-            rounds = window(policy, arm.memory, shared)
-            old = arm.pulls - younger_pulls(arm, rounds) if rounds > 0.0 else 0.0
-            if old > 0.0:
-                average = (arm.memory[shared, FEEDBACK_TOTAL] + 0.5) / (arm.memory[shared, FEEDBACK_COUNT] + 1.0)
-                mean = min(average, 0.5) * HALF_TRUST / (HALF_TRUST + old)
-            else:
-                mean = 0.5 + 0.5 / max(shared - arm.memory[shared, ARMS_WITH_FEEDBACK], 1.0)
-        else:
-            mean = (arm.total + 0.5) / (n + 1.0)
-            most = min(MAX_LOSS_FACTOR, shared / max(arm.memory[shared, SUM_OF_SHARES], 1e-9))
-            x *= max(min(most, 1.0 / max(arm.memory[arm.number, SHARE], 1e-9)), 1.0)
-        x = max(x, 1.0)
-        return kl_upper(mean, 4.0 * confidence_level(policy, x) / x)
+        return kl_upper(arm.memory[arm.number, MEAN], arm.memory[arm.number, BUDGET])
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
@@ -292,7 +311,7 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
                         refresh(policy, state, np.uint32(arm), now)
                     first = min(first, state.memory[arm, CHECK_AT])
             state.memory[shared, NEXT_CHECK] = first
-        return state.register[LEADER]
+        return find_leader(state)
 
     @staticmethod
     def after_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:

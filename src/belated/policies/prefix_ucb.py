@@ -10,15 +10,17 @@ import numpy as np
 from belated.errors import InvalidParameter
 from belated.policies import Arm, IndexPolicy, PrefixPolicy, inline, interface, label_with, policy, radius
 from belated.policies._base.prefix import (
+    KEPT_SPREAD,
     LEAST_DOUBT,
     MISSING,
     SPREAD,
     SPREAD_SUM,
-    STALE,
     TRUSTED_MEAN,
     TRUSTED_PULLS,
     WIDE_UPPER,
+    begin_search,
     current_column,
+    is_stale,
     prefix_radius,
     validate,
 )
@@ -36,11 +38,21 @@ def spread_index(policy: Any, arm: Arm) -> Any:
     """The smaller of U with the wider radius, and the bound of the trusted prefix, the one with the smallest doubt
     x_M/M + sqrt(2c/M), with the radius of up to four times its pulls."""
     row, memory = arm.number, arm.memory
-    if memory[row, STALE + SPREAD] > 0.0:
+    if is_stale(memory, row, 0, SPREAD):
         wide_upper, least_doubt, trusted_mean, trusted_pulls = np.inf, np.inf, 0.0, 0.0
         pulls, most, missing = 0.0, 0.0, 0.0
-        column = 0
+        column, keep = begin_search(memory, row, 0, SPREAD)
+        if column > 0:
+            wide_upper, least_doubt = memory[row, KEPT_SPREAD], memory[row, KEPT_SPREAD + 1]
+            trusted_mean, trusted_pulls = memory[row, KEPT_SPREAD + 2], memory[row, KEPT_SPREAD + 3]
+            pulls, most = memory[row, KEPT_SPREAD + 4], memory[row, KEPT_SPREAD + 5]
+            missing = memory[row, KEPT_SPREAD + 6]
         while pulls + memory[row, column] < arm.pulls:
+            if column == keep:
+                memory[row, KEPT_SPREAD], memory[row, KEPT_SPREAD + 1] = wide_upper, least_doubt
+                memory[row, KEPT_SPREAD + 2], memory[row, KEPT_SPREAD + 3] = trusted_mean, trusted_pulls
+                memory[row, KEPT_SPREAD + 4], memory[row, KEPT_SPREAD + 5] = pulls, most
+                memory[row, KEPT_SPREAD + 6] = missing
             here = memory[row, column]
             missing_here = here - memory[row, column + 1]
             pulls += here
@@ -55,14 +67,14 @@ def spread_index(policy: Any, arm: Arm) -> Any:
                 doubt = missing / pulls + width
                 if doubt <= least_doubt:
                     least_doubt, trusted_mean, trusted_pulls = doubt, mean, pulls
-        validate(arm, SPREAD, column)
+        validate(memory, row, 0, SPREAD, column)
         memory[row, WIDE_UPPER], memory[row, LEAST_DOUBT], memory[row, TRUSTED_MEAN] = (
             wide_upper,
             least_doubt,
             trusted_mean,
         )
         memory[row, TRUSTED_PULLS], memory[row, SPREAD_SUM], memory[row, MISSING] = trusted_pulls, most, missing
-    column = current_column(arm)
+    column = current_column(memory, row, 0)
     missing_here = memory[row, column] - memory[row, column + 1]
     width = radius(policy, arm.pulls)
     mean = (memory[row, SPREAD_SUM] + (memory[row, column + 2] + missing_here)) / arm.pulls

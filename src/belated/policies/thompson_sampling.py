@@ -1,4 +1,7 @@
-"""Thompson sampling on the feedback that arrived."""
+"""Thompson sampling on the feedback that arrived.
+
+Most draws cannot be the largest, so they are not finished: bounds on the odds of each draw, from its first words, leave
+one arm in most rounds, and the draws of those that they leave are compared otherwise."""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from belated.kernel.math import beta_draw, beta_draw_straight, normal_quantile
+from belated.kernel.beta_bounds import MARGIN, odds_bounds
+from belated.kernel.jit import outlined
+from belated.kernel.math import beta_draw, normal_quantile
 from belated.policies import Arm, Policy, State, inline, policy, word
 from belated.policies._base.state import Shape
 from belated.validation import ShapeNumber
@@ -17,6 +22,37 @@ from belated.validation import ShapeNumber
 def beta_parameters(policy: Any, observed: Any, total: Any) -> Any:
     """The parameters of an arm's Beta posterior."""
     return policy.successes + total, policy.failures + (observed - total)
+
+
+_ARM, _ODDS = np.int64(2**32 - 1), np.int64(-(2**32))
+"""Halves of a word: an arm's number, and the odds that it has, as the upper half of a float. As integers such words are
+in the order of the odds."""
+
+
+@inline
+def draw(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """The draw from an arm's posterior in round ``now``."""
+    a, b = beta_parameters(policy, state.observed[arm], state.total[arm])
+    return beta_draw(a, b, word(state.key[0], state.key[1], now, arm))
+
+
+@outlined
+def largest_draw(policy: Any, state: State, now: Any, leader: Any, bar: Any) -> Any:
+    """The arm with the largest draw, where the odds of the leader's are above the bar, and those of the other arms are
+    at most their score."""
+    largest = bar / (1.0 + bar)
+    chosen = leader
+    for arm in range(state.arms):
+        if state.score[arm] > bar and arm != leader:
+            drawn = draw(policy, state, arm, now)
+            if drawn > largest:
+                largest = drawn
+                chosen = np.int64(arm)
+    if chosen != leader:
+        drawn = draw(policy, state, leader, now)
+        if drawn > largest or (drawn == largest and leader < chosen):
+            chosen = leader
+    return chosen
 
 
 @inline
@@ -79,20 +115,18 @@ class ThompsonSampling(Policy):
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
         key_a, key_b = state.key[0], state.key[1]
-        for arm in range(state.total.shape[0]):  # vectorised, where the processor can
+        best = np.int64(0)
+        for arm in range(state.arms):  # vectorised, where the processor can
             a, b = beta_parameters(policy, state.observed[arm], state.total[arm])
-            state.score[arm] = beta_draw_straight(a, b, word(key_a, key_b, now, arm))
-        best = -1.0
-        chosen = 0
+            low, high = odds_bounds(a, b, word(key_a, key_b, now, arm))
+            state.score[arm] = high
+            best = max(best, (np.float64(low).view(np.int64) & _ODDS) | np.int64(arm))
+        leader = np.int64(best & _ARM)
+        bar = np.int64(best & _ODDS).view(np.float64) * (1.0 - MARGIN)
+        close = np.int64(0)
         for arm in range(state.arms):
-            draw = state.score[arm]
-            if math.isnan(draw):
-                a, b = beta_parameters(policy, state.observed[arm], state.total[arm])
-                draw = beta_draw(a, b, word(key_a, key_b, now, arm))
-            if draw > best:
-                best = draw
-                chosen = arm
-        return np.int64(chosen)
+            close += np.int64(state.score[arm] > bar)
+        return leader if close == 1 else largest_draw(policy, state, now, leader, bar)
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:

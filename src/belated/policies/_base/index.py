@@ -2,7 +2,10 @@
 
 The index of an arm changes only when the arm is pulled or has feedback, so it is cached. With few arms, the leader is
 kept with a bar that no other index exceeds, and searched for only when its own index falls to the bar. With many arms,
-a winner tree makes a round cost O(log K); the bar is then NaN, which compares as neither above nor below."""
+a winner tree makes a round cost O(log K); the bar is then NaN, which compares as neither above nor below.
+
+A policy whose leader changes in nearly every round gains nothing from the bar: it may keep scores with ``store_score``
+and search for the leader with ``scanned_leader`` when it chooses."""
 
 from __future__ import annotations
 
@@ -84,6 +87,48 @@ def _find_leader(state: State) -> None:
         arm += np.uint32(1)
     state.register[LEADER] = leader
     state.score[arms + np.uint32(1)] = bar
+
+
+@inline
+def store_score(state: State, arm: Any, score: Any) -> None:
+    """Set the index of an arm, for ``scanned_leader``."""
+    if state.winner.shape[0] > 0:
+        set_score(state, arm, score)
+    else:
+        state.score[arm] = score
+
+
+@inline
+def scanned_leader(state: State) -> Any:
+    """The arm with the largest score, the first of equals: of few arms without a branch, four at a time, so that few
+    comparisons wait for each other."""
+    if state.winner.shape[0] > 0:
+        return state.register[LEADER]
+    arms = np.uint32(state.arms)
+    best = -np.inf
+    leader = np.uint32(0)
+    arm = np.uint32(0)
+    while arm + np.uint32(3) < arms:
+        here, score = _larger(state, arm, arm + np.uint32(1))
+        other, other_score = _larger(state, arm + np.uint32(2), arm + np.uint32(3))
+        here = other if other_score > score else here
+        score = other_score if other_score > score else score
+        leader = here if score > best else leader
+        best = score if score > best else best
+        arm += np.uint32(4)
+    while arm < arms:
+        score = state.score[arm]
+        leader = arm if score > best else leader
+        best = score if score > best else best
+        arm += np.uint32(1)
+    return np.int64(leader)
+
+
+@inline
+def _larger(state: State, first: Any, second: Any) -> Any:
+    """(the arm with the larger score, its score)."""
+    above = state.score[second] > state.score[first]
+    return second if above else first, state.score[second] if above else state.score[first]
 
 
 @inline
