@@ -60,7 +60,7 @@ def test_equal_parameters_make_equal_values() -> None:
 def outside(domain: Domain) -> list[Any]:
     """Values that a domain does not have."""
     values: list[Any] = [math.nan, math.inf, -math.inf, "0.5", True, np.bool_(False), [0.5], 1j, np.float64("nan")]
-    if not domain.optional and not domain.word:
+    if not domain.optional and not domain.words:
         values.append(None)
     if math.isfinite(domain.low):
         values += [domain.low - max(1, abs(domain.low)), np.float64(np.nextafter(domain.low, -np.inf))]

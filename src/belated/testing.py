@@ -24,7 +24,7 @@ from belated.engine.environment import Environment
 from belated.live.bandit import Bandit
 from belated.live.learner import Learner
 from belated.policies import Policy
-from belated.policies._base.encode import check_registered, supports_retraction
+from belated.policies._base.encode import check_registered, supports_replacement, supports_retraction
 from belated.policies._check.game import CheckedGame
 from belated.policies._check.play import LONG_ROUNDS, check_code, check_play
 from belated.policies._mistakes import location_of, policy_error
@@ -82,6 +82,7 @@ def check_policy(
         _check_live(knowing, problem, plain[0], where, seed)
     if supports_retraction(policy):
         _check_corrections(knowing, seed)
+    if supports_replacement(policy):
         _check_undone(knowing, seed)
     if policy.supports_new_arms and Learner(2, knowing, seed).supports_new_arms:
         _check_new_arms(knowing, seed)
@@ -233,6 +234,7 @@ class _Pull:
 def _history(learner: Learner, seed: int, steps: int) -> Iterator[tuple[str, _Pull, float]]:
     """Steps of a live service: (what to do, with which pull, with which reward)."""
     chance = random.Random(seed)
+    replaces = supports_replacement(learner.policy)
     pulls: list[_Pull] = []
     for _ in range(steps):
         step = chance.choice(["decide", "decide", "observe", "observe", "replace", "retract"])
@@ -242,11 +244,11 @@ def _history(learner: Learner, seed: int, steps: int) -> Iterator[tuple[str, _Pu
         if step == "observe" and pending:
             yield step, (pull := chance.choice(pending)), reward
             pull.reward = reward
-        elif step == "replace" and known:
+        elif step == "replace" and known and replaces:
             yield step, (pull := chance.choice(known)), reward
             pull.reward = reward
-        elif step == "retract" and pulls:
-            yield step, (pull := chance.choice(pulls)), reward
+        elif step == "retract" and (removable := pulls if replaces else pending):
+            yield step, (pull := chance.choice(removable)), reward
             pulls.remove(pull)
         else:
             arm, rank = learner.decide()
@@ -314,10 +316,13 @@ def _after(
 
 
 def _check_same_memory(policy: Policy, corrected: CheckedGame, expected: CheckedGame, what: str, other: str) -> None:
-    for name in ("memory", "score"):
+    for name in ("memory",) if policy.cached_memory else ("memory", "score"):
         rows = None if name == "memory" else corrected.arms  # its last row is shared by all arms
         found, right = (np.asarray(getattr(game.state, name))[:rows] for game in (corrected, expected))
-        wrong = np.argwhere(~np.isclose(found, right, rtol=1e-9, atol=1e-9, equal_nan=True))
+        differs = ~np.isclose(found, right, rtol=1e-9, atol=1e-9, equal_nan=True)
+        if name == "memory":
+            differs[:, list(policy.cached_memory)] = False
+        wrong = np.argwhere(differs)
         if wrong.size:
             place = tuple(int(number) for number in wrong[0])
             raise policy_error(

@@ -137,7 +137,7 @@ def check_choice(
 @dataclass(frozen=True)
 class Domain:
     """A range of numbers from ``low`` to ``high``, with open or closed ends; optionally only whole numbers, optionally
-    None; or a ``word`` instead of a number, which None then stands for."""
+    None; or one of some ``words`` instead of a number, for the first of which None stands, too."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -145,7 +145,7 @@ class Domain:
     open_high: bool = False
     whole: bool = False
     optional: bool = False
-    word: str = ""
+    words: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """The domain as text, such as ``a number in [0, 1]``."""
@@ -158,7 +158,7 @@ class Domain:
         else:
             left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
             text = f"{noun} in {left}{low}, {high}{right}"
-        text = f'{text}, or "{self.word}"' if self.word else text
+        text = ", or ".join([text, *(f'"{word}"' for word in self.words)])
         return f"{text}, or None" if self.optional else text
 
     def contains(self, value: float) -> bool:
@@ -168,14 +168,16 @@ class Domain:
         return inside and (not self.whole or value == int(value))
 
     def check(self, owner: str, name: str, value: Any) -> float | int | str | None:
-        """Return the value as a plain float or int, or the word; raise an error that names owner, parameter, value and
+        """Return the value as a plain float or int, or a word; raise an error that names owner, parameter, value and
         domain if it is outside."""
         if isinstance(value, float) and not self.whole and self.low < value < self.high and -HUGE < value < HUGE:
             return float(value)  # the common case, quickly
         if value is None and self.optional:
             return None
-        if self.word and (value is None or (isinstance(value, str) and value == self.word)):
-            return self.word
+        if self.words and value is None:
+            return self.words[0]
+        if isinstance(value, str) and value in self.words:
+            return str(value)
         number = check_number(f"{owner}: {name}", value, self)
         return int(value) if self.whole else number
 
@@ -192,7 +194,7 @@ ShapeNumber = Annotated[float, Domain(1e-100)]
 Count = Annotated[int, Domain(1, whole=True)]
 NonNegative = Annotated[float, Domain(0)]
 Rounds = Annotated[int, Domain(0, 2**53, whole=True)]
-Confidence = Annotated[float | Literal["theory"] | None, Domain(0, open_low=True, word="theory")]
+Confidence = Annotated[float | Literal["theory"] | None, Domain(0, open_low=True, words=("theory",))]
 Horizon = Annotated[int | None, Domain(1, MAX_HORIZON, whole=True, optional=True)]
 
 

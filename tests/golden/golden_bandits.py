@@ -23,7 +23,7 @@ from belated.policies import (
 )
 
 POLICIES: dict[str, Any] = {
-    "the usual one": None,
+    "the usual one": PendingUCB(confidence=1.0),  # of 0.1.0
     "UCB()": UCB(confidence="theory"),
     "UCB(confidence=1)": UCB(confidence=1.0),
     "UCB(horizon=1000)": UCB(confidence="theory", horizon=1000),
@@ -124,13 +124,14 @@ def written(bandit: Bandit) -> dict[str, Any]:
 
 def completed(data: Any) -> Any:
     """Plain data of 0.1.0 as it is written now: a policy with ``delta`` and without ``confidence`` meant "theory", and
-    says so."""
+    says so; an arm has what policies say that correct means, of which there were none."""
     if isinstance(data, list):
         return [completed(value) for value in data]
     if not isinstance(data, dict):
         return data
     theory = {"confidence": "theory"} if "delta" in data and "alpha" not in data else {}
-    return theory | {key: completed(value) for key, value in data.items()}
+    added = dict.fromkeys(("corrected_mean", "dependence")) if "lower_from" in data else {}
+    return theory | added | {key: completed(value) for key, value in data.items()}
 
 
 def lived(name: str, arms: int, decisions: int, graded: bool) -> str:

@@ -21,7 +21,12 @@ TOML = HERE / "toml"
 QUESTION = TOML / "question.toml"
 SIMULATED = ("everything", "family")
 SWEPT = ("gaps", "confidences", "horizons")
-ARENA = ("--rows", "fixed-500,bias-*", "--policies", "UCB,SE,PrefixUCB,PendingUCB", "--runs", "3", "--seed", "5")
+ARENA_ROWS = "fixed-500,bias-5000,bias-1000,bias-2000-two-arms,bias-2000-ten-arms,bias-500-twenty-arms"
+ARENA = ("--rows", ARENA_ROWS, "--policies", "UCB,SE,PrefixUCB,PendingUCB", "--runs", "3", "--seed", "5")
+
+
+ARENA_COLUMNS = 10
+"""Columns of ratios.csv in 0.1.0; more may follow."""
 
 
 def numbers(result: Result) -> dict[str, Any]:
@@ -78,11 +83,12 @@ def judged(out: Path) -> list[Any]:
 
 
 def arena(out: Path) -> dict[str, Any]:
-    """``belated arena`` with some rows and policies: the scores, without reasons in words."""
+    """``belated arena`` with some rows and policies: the scores, without reasons in words, in the columns of 0.1.0."""
     belated("arena", *ARENA, "--out", str(out), "--quiet")
     scores = json.loads((out / "scores.json").read_text(encoding="utf-8"))
     rows = [{key: row[key] for key in ("name", "horizon", "spec")} for row in scores["rows"]]
-    return {"labels": scores["labels"], "rows": rows, "ratios.csv": table_of(out / "ratios.csv")}
+    ratios = [line[:ARENA_COLUMNS] for line in table_of(out / "ratios.csv")]
+    return {"labels": scores["labels"], "rows": rows, "ratios.csv": ratios}
 
 
 def table_of(path: Path) -> list[list[Any]]:

@@ -24,11 +24,10 @@ from belated.errors import (
 )
 from belated.policies import (
     UCB,
+    ImputedUCB,
     OptimisticPessimisticElimination,
-    PendingUCB,
     Policy,
-    PrefixElimination,
-    PrefixUCB,
+    PrefixPolicy,
     SuccessiveElimination,
     ThompsonSampling,
     UniformChoice,
@@ -274,7 +273,7 @@ def test_bad_policies(policy: Any) -> None:
 
 def test_default_policy() -> None:
     """The usual one then: to the bit the same, saved and restored too."""
-    bandit, named = Bandit(NAMES, seed=2), Bandit(NAMES, PendingUCB(confidence=1.0), seed=2)
+    bandit, named = Bandit(NAMES, seed=2), Bandit(NAMES, ImputedUCB(confidence="anytime"), seed=2)
     assert bandit.policy == named.policy == default_policy()
     chance = np.random.default_rng(0)
     for _ in range(50):
@@ -311,7 +310,7 @@ def test_summary_names_the_prefixes_of_bounds(policy: Policy) -> None:
     bandit = Bandit(NAMES, policy)
     bandit.observe_many([(decision.id, 0.5) for decision in bandit.choose(200)[:150]])
     for arm in bandit.summary():
-        if isinstance(policy, PrefixUCB | PrefixElimination):
+        if isinstance(policy, PrefixPolicy):
             assert arm.lower_from in range(1, arm.pulls + 1)
             assert arm.upper_from in range(1, arm.pulls + 1)
         else:

@@ -16,20 +16,22 @@ from belated.errors import StateError
 from belated.live.learner import Learner
 from belated.policies import (
     UCB,
+    ImputedUCB,
     IndexPolicy,
     PendingUCB,
     Policy,
     PrefixPolicy,
+    SafeImputedUCB,
     SuccessiveElimination,
     ThompsonSampling,
     pending_ucb,
     view,
 )
 from belated.policies import policy as register
+from belated.policies._base import delay_record, imputed_index
 from belated.policies._base.entry_points import entry_for
 from belated.policies._base.interface import index as index_of
 from belated.policies.pending_ucb import AGES, LONGEST_DELAY
-from belated.theory.prefix import CELLS
 from support.policies import every_variant
 
 EVERY = every_variant()
@@ -92,6 +94,8 @@ class Life:
             self.answered.append((arm, rank, number, reward))
         elif what < 0.8 and self.pending:
             learner.retract(*self.pending.pop(chance.randrange(len(self.pending))))
+        elif self.answered and not learner.supports_replacement:
+            return
         elif what < 0.9 and self.answered:
             learner.retract(*self.answered.pop(chance.randrange(len(self.answered))))
         elif self.answered:
@@ -158,7 +162,7 @@ def lasting(learner: Learner) -> Any:
     """What a policy's own statistics hold of pulls and answers. Pending-UCB never forgets the longest delays and when
     it looks again, and prefix policies keep what cells came to."""
     if isinstance(learner.policy, PrefixPolicy):
-        return learner.state.memory[:, : 3 * CELLS]
+        return np.delete(learner.state.memory, learner.policy.cached_memory, axis=1)
     if not isinstance(learner.policy, PendingUCB):
         return learner.state.memory
     counted = learner.state.memory[:-1, AGES:LONGEST_DELAY].ravel()
@@ -167,7 +171,7 @@ def lasting(learner: Learner) -> Any:
     return np.concatenate([counted, shares, together])
 
 
-@pytest.mark.parametrize("policy", EVERY, ids=repr)
+@pytest.mark.parametrize("policy", [policy for policy in EVERY if policy.supports_replacement], ids=repr)
 def test_retraction_leaves_no_trace(policy: Policy) -> None:
     """After everything is taken back, counts and bounds are those before the first decision."""
     life, fresh = Life(policy, 5, 3, (0.1, 0.2, 0.3, 0.7, 1.0, 0.0)), Learner(5, policy, 3)
@@ -182,6 +186,21 @@ def test_retraction_leaves_no_trace(policy: Policy) -> None:
     assert lasting(life.learner) == pytest.approx(0.0, abs=1e-12)
     fresh.decisions = life.learner.decisions
     assert [life.learner.bounds(arm) for arm in range(5)] == [fresh.bounds(arm) for arm in range(5)]
+
+
+@pytest.mark.parametrize("policy", [ImputedUCB(), SafeImputedUCB(safe=7)], ids=repr)
+def test_retraction_of_pending_pulls_leaves_no_trace(policy: Policy) -> None:
+    """Imputed-UCB, which cannot retract feedback: its ages are those of the pulls that are left, and with none left its
+    next decisions are those of a fresh learner."""
+    learner, fresh = Learner(3, policy, 0), Learner(3, policy, 0)
+    pulls = [(*learner.decide(), number) for number in range(50)]
+    for pull in pulls:
+        learner.retract(*pull)
+    ages = [delay_record.RECORD + delay_record.WIDTH * octave for octave in range(delay_record.OCTAVES)]
+    assert all(not learner.state.memory[:, column : column + delay_record.BLOCKS].any() for column in ages)
+    assert learner.state.memory[-1, imputed_index.SUM_OF_SHARES] == 0.0
+    fresh.decisions = learner.decisions
+    assert [learner.decide() for _ in range(50)] == [fresh.decide() for _ in range(50)]
 
 
 @pytest.mark.parametrize("policy", EVERY, ids=repr)

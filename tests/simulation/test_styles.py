@@ -7,10 +7,14 @@ import itertools
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from belated.policies import POLICIES, PrefixUCB
+from belated.policies import POLICIES, ImputedUCB, PrefixUCB
 from belated.simulation.styles import _FREE, BUILT_IN, style_for, styles_of
 
-LABELS = [*(POLICIES[name].label for name in POLICIES), PrefixUCB(spread=True).label]
+LABELS = [
+    *(POLICIES[name].label for name in POLICIES),
+    PrefixUCB(spread=True).label,
+    ImputedUCB(confidence="anytime").label,
+]
 
 
 def test_each_built_in_policy_has_a_style_of_its_own() -> None:

@@ -12,7 +12,7 @@ import scipy.stats
 from belated import Bandit, Problem, simulate
 from belated.delays import ByReward, Empirical, Fixed, FromScipy
 from belated.errors import InvalidParameter
-from belated.policies import UCB, SuccessiveElimination
+from belated.policies import UCB, ImputedUCB, SuccessiveElimination
 from belated.rewards import Bernoulli
 from belated.simulation.difference import Difference
 from belated.studies.sweep import sweep
@@ -115,6 +115,21 @@ def test_names_are_escaped() -> None:
     shown = cells(bandit)
     assert shown[7:13] == ["<script>alert(1)</script>", "active", "1", "1", "0", "1.000"]
     assert repr(bandit) == "<Bandit of 2 arms, UCB: 2 decisions, 1 pending>"
+
+
+def test_a_bandit_that_corrects_means() -> None:
+    bandit = Bandit(["late", "silent"], ImputedUCB())
+    decisions = bandit.choose(40)
+    bandit.observe_many([(decision.id, 0.25) for decision in decisions if decision.arm == "late"])
+    late, _ = bandit.summary()
+    shown = cells(bandit)
+    assert shown[5:9] == ["mean", "corrected mean", "dependence", "bounds"]
+    assert shown[14:17] == ["0.250", f"{late.corrected_mean:.3f}", f"{late.dependence:.3f}"]
+    assert shown[23:26] == ["", "", ""]
+    assert "depend on rewards" in bandit._repr_html_()
+    other = Bandit(["a"], UCB())
+    assert cells(other)[5:7] == ["mean", "bounds"]
+    assert "depend on rewards" not in other._repr_html_()
 
 
 def test_a_sweep() -> None:

@@ -33,6 +33,7 @@ BOUNDS: dict[str, Callable[[Problem], Any]] = {
             "optimistic_ucb",
             "prefix_elimination",
             "prefix_ucb",
+            "imputed",
             "joulani",
             "dudik",
             "table",

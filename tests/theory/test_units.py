@@ -29,6 +29,7 @@ ANY_DELAY: list[Any] = [
     theory.optimistic_ucb,
     theory.prefix_elimination,
     theory.prefix_ucb,
+    theory.imputed,
 ]
 
 

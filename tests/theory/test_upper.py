@@ -29,6 +29,7 @@ from belated.rewards import Bernoulli, Categorical
 from belated.theory import (
     Bound,
     dudik,
+    imputed,
     joulani,
     lower_bound_dependent,
     lower_bound_independent,
@@ -51,6 +52,7 @@ UPPER: list[Theorem] = [
     optimistic_ucb,
     prefix_elimination,
     prefix_ucb,
+    imputed,
 ]
 upper = pytest.mark.parametrize("theorem", UPPER)
 

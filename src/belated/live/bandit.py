@@ -53,7 +53,7 @@ class Bandit(Generic[Name]):
         The names of the arms: strings, or any other hashable objects, each once. Decisions refer to arms by these
         objects.
     policy
-        The policy; by default :func:`belated.policies.default_policy`, for delays that do not depend on the reward. Its
+        The policy; by default :func:`belated.policies.default_policy`, for every kind of delay. Its
         horizon may be unknown.
     seed
         Determines the policy's random choices: the same seed and feedback give the same decisions. By default it is
@@ -201,12 +201,18 @@ class Bandit(Generic[Name]):
             bounds = f"{arm.lower:.3f} to {arm.upper:.3f}"
             state = "active" if arm.eliminated_at is None else f"out since decision {arm.eliminated_at:,}"
             counts = [f"{count:,}" for count in (arm.pulls, arm.observed, arm.pending)]
-            rows.append([str(arm.arm), state, *counts, "" if arm.mean is None else f"{arm.mean:.3f}", bounds])
-        columns = ["arm", "state", "pulls", "observed", "pending", "mean", "bounds"]
+            means = (arm.mean, *((arm.corrected_mean, arm.dependence) if self.policy.corrects_mean else ()))
+            rows.append([str(arm.arm), state, *counts, *("" if x is None else f"{x:.3f}" for x in means), bounds])
+        correction = ["corrected mean", "dependence"] if self.policy.corrects_mean else []
+        columns = ["arm", "state", "pulls", "observed", "pending", "mean", *correction, "bounds"]
         title = f"{self.policy.describe()}: {plural(self.decisions, 'decision')}, {self.pending:,} pending"
-        return html_table(
-            title, columns, rows, note="means and bounds of observed rewards", text_columns=2, hidden=hidden
-        )
+        note = "means and bounds of observed rewards"
+        if correction:
+            note = (
+                "mean of observed rewards; the mean as the policy takes it, with bounds; how sure it is, from 0 to 1, "
+                "that delays depend on rewards"
+            )
+        return html_table(title, columns, rows, note=note, text_columns=2, hidden=hidden)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole history as plain data for JSON: the arms of the decisions, and the feedback in its order.

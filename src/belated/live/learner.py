@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,7 +18,13 @@ from belated.kernel.rng import check_seed, seed_words
 from belated.live.types import UNIT_RANGE, ArmSummary, Name
 from belated.policies import Policy, State
 from belated.policies._base import entry_points
-from belated.policies._base.encode import check_registered, encode_policy, memory_size, supports_retraction
+from belated.policies._base.encode import (
+    check_registered,
+    encode_policy,
+    memory_size,
+    supports_replacement,
+    supports_retraction,
+)
 from belated.policies._base.state import allocate
 from belated.policies._check.play import check_once
 from belated.policies._check.run_errors import check_not_nan, no_such_arm, short_errors
@@ -105,8 +112,13 @@ class Learner:
 
     @property
     def supports_retraction(self) -> bool:
-        """Whether pulls can be retracted and rewards replaced."""
+        """Whether pulls can be retracted."""
         return supports_retraction(self.policy)
+
+    @property
+    def supports_replacement(self) -> bool:
+        """Whether rewards can be replaced, and pulls be retracted that had one."""
+        return supports_replacement(self.policy)
 
     @property
     def supports_new_arms(self) -> bool:
@@ -148,11 +160,12 @@ class Learner:
         if reward is None:
             self._correct(arm, rank, number, -1, 0.0, 0.0)
         else:
+            assert self.supports_replacement
             self._correct(arm, rank, number, -1, -1.0, self.change_of_total(arm, -1.0, -self._mapped(reward)))
 
     def replace_reward(self, arm: int, rank: int, number: int, before: float, now: float) -> None:
         """Change the reward of an earlier decision from ``before`` to ``now``."""
-        assert self.supports_retraction
+        assert self.supports_replacement
         change = self._mapped(now) - self._mapped(before)
         self._correct(arm, rank, number, 0, 0.0, self.change_of_total(arm, 0.0, change))
 
@@ -208,6 +221,7 @@ class Learner:
         """Statistics of one arm."""
         pulls, observed, total = (array[arm] for array in self._count_arrays())
         eliminated_at = int(self.state.eliminated_at[arm])
+        mean, dependence = self._correction(arm) if observed and self.policy.corrects_mean else (None, None)
         return ArmSummary(
             arm=name,
             pulls=int(pulls),
@@ -217,7 +231,17 @@ class Learner:
             active=eliminated_at < 0,
             eliminated_at=None if eliminated_at < 0 else eliminated_at,
             **self.bounds(arm)._asdict(),
+            corrected_mean=mean,
+            dependence=dependence,
         )
+
+    def _correction(self, arm: int) -> tuple[float, float]:
+        """What a policy that corrects means says of an arm with feedback: its mean, and how sure it is that delays
+        depend on rewards. Read-only, as :meth:`bounds`."""
+        memory = self.state.memory[arm].copy()
+        mean, deviations = self._call(self._entry(entry_points.correction), arm, self.decisions + 1)
+        self.state.memory[arm] = memory
+        return float(in_unit(float(mean), self.reward_range)), math.erf(float(deviations) / math.sqrt(2.0))
 
     def replay(
         self,

@@ -51,6 +51,11 @@ class ArmSummary(Generic[Name]):
     """For a policy with prefix brackets: how many of the arm's first pulls give the lower bound."""
     upper_from: int | None = None
     """The same for the upper bound."""
+    corrected_mean: float | None = None
+    """For a policy that corrects means, and an arm with feedback: the mean as the policy takes it."""
+    dependence: float | None = None
+    """For such a policy: how sure it is that the arm's delays depend on its rewards, from 0 to 1; 1 minus the p-value
+    of the test."""
 
 
 def check_reward(id: Any, reward: Any, reward_range: tuple[float, float] | None = None) -> float:

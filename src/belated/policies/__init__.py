@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from belated.policies._base.state import Arm as Arm
     from belated.policies._base.state import State as State
     from belated.policies._base.state import view as view
+    from belated.policies.imputed_ucb import ImputedUCB as ImputedUCB
     from belated.policies.optimistic_pessimistic_elimination import (
         OptimisticPessimisticElimination as OptimisticPessimisticElimination,
     )
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from belated.policies.phased_elimination import PhasedElimination as PhasedElimination
     from belated.policies.prefix_elimination import PrefixElimination as PrefixElimination
     from belated.policies.prefix_ucb import PrefixUCB as PrefixUCB
+    from belated.policies.safe_imputed_ucb import SafeImputedUCB as SafeImputedUCB
     from belated.policies.successive_elimination import SuccessiveElimination as SuccessiveElimination
     from belated.policies.thompson_sampling import ThompsonSampling as ThompsonSampling
     from belated.policies.ucb import UCB as UCB

@@ -46,11 +46,14 @@ BUILT_IN: dict[str, LineStyle] = {
     "Prefix-UCB": LineStyle("#8C6D31", _DASHES[0], "h"),
     "Prefix-UCB spread": LineStyle("#C2A366", _DASHES[3], "d"),
     "Pending-UCB": LineStyle("#332288", _DASHES[1], "<"),
+    "Imputed-UCB": LineStyle("#FF3344", _DASHES[3], "p"),
+    "Imputed-UCB anytime": LineStyle("#CC0000", _DASHES[0], "*"),
+    "Imputed-UCB safe": LineStyle("#BB0099", _DASHES[4], "H"),
     "PatientBandits": LineStyle("#882255", _DASHES[2], ">"),
     "Uniform": LineStyle("#8A8A8A", _DASHES[5], "."),
 }
 """The policies of the package by label: Okabe and Ito's palette for colour-blind readers, then dark shades of Tol's."""
-_FREE_COLOURS = ("#7F19B3", "#CC6666", "#0000FF", "#8F0030", "#0080FF", "#245F6B", "#CC0000", "#3C246B")
+_FREE_COLOURS = ("#7F19B3", "#CC6666", "#0000FF", "#8F0030", "#0080FF", "#245F6B", "#DD00EE", "#3C246B")
 _FREE_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 _FREE = [
     LineStyle(colour, _DASHES[(number + turn) % len(_DASHES)], _FREE_MARKERS[(number + turn) % len(_FREE_MARKERS)])

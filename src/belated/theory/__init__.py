@@ -2,7 +2,7 @@
 
 - Upper bounds: :func:`successive_elimination` (Theorem 2), :func:`phased_elimination` (3),
   :func:`optimistic_pessimistic` (5), the order of :func:`optimistic_ucb`; new with this package, for policies that know
-  which pull the feedback belongs to, :func:`prefix_elimination` and :func:`prefix_ucb`.
+  which pull the feedback belongs to, :func:`prefix_elimination`, :func:`prefix_ucb` and :func:`imputed`.
 - Earlier work: :func:`joulani`, :func:`dudik`, :func:`manegueu`, and the paper's Table 1, :func:`table`.
 - Lower bounds and the instances behind them: :func:`ucb_hard_instance` (1), :func:`lower_bound_independent` with
   :func:`independent_hard_instance` (4), :func:`lower_bound_dependent` with :func:`dependent_hard_pair` (6).
@@ -10,6 +10,7 @@
 
 from belated.theory.bound import Bound, bound_of
 from belated.theory.earlier import TableRow, dudik, joulani, manegueu, table, without_delays
+from belated.theory.imputed import imputed
 from belated.theory.lower import (
     dependent_hard_pair,
     independent_hard_family,
@@ -27,6 +28,7 @@ __all__ = [
     "bound_of",
     "dependent_hard_pair",
     "dudik",
+    "imputed",
     "independent_hard_family",
     "independent_hard_instance",
     "joulani",

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from belated.policies._base.policy import Policy
 
 DEFAULT_POLICY = (
-    "Pending-UCB, for delays that do not depend on the reward; if they may, name Prefix-UCB with spread true (see "
-    "which-policy in the documentation). With silence it is Prefix-UCB with spread, as failures are then known at the "
-    "deadline and successes before."
+    "Imputed-UCB with confidence anytime, for every kind of delay (see which-policy in the documentation for the cases "
+    "in which to deviate). With silence it is Prefix-UCB with spread, as feedback is then replaced, which Imputed-UCB "
+    "cannot."
 )
 """The default policy in words, for users of the service."""
 
@@ -21,11 +21,12 @@ DEFAULT_POLICY = (
 def default_policy(silence: bool = False) -> Policy:
     """The policy of an experiment, or a bandit, that names none.
 
-    PendingUCB has the smallest mean ratio to the best policy over all scenarios of the arena. It is for delays that do
-    not depend on the reward; if they may, use PrefixUCB(spread=True) (docs/which-policy.md).
+    ImputedUCB(confidence="anytime") has the smallest mean ratio to the best policy over the scenarios of the arena,
+    also over those whose delays depend on the reward and those that lose feedback, and its regret is sublinear where
+    delays do not depend on rewards (docs/which-policy.md).
 
-    With ``silence``, where no feedback until a deadline counts as a reward, it is PrefixUCB with ``spread``: nothing is
-    lost then, and delays depend on the rewards.
+    With ``silence``, where no feedback until a deadline counts as a reward, it is PrefixUCB with ``spread``: what was
+    counted at the deadline is replaced by feedback that comes later, which ImputedUCB cannot.
 
     Parameters
     ----------
@@ -35,13 +36,13 @@ def default_policy(silence: bool = False) -> Policy:
     Examples
     --------
     >>> default_policy().describe()
-    'Pending-UCB'
+    'Imputed-UCB(confidence=anytime)'
     >>> default_policy(silence=True).describe()
     'Prefix-UCB(spread)'
     """
-    from belated.policies import PendingUCB, PrefixUCB
+    from belated.policies import ImputedUCB, PrefixUCB
 
-    return PrefixUCB(spread=True) if silence else PendingUCB()
+    return PrefixUCB(spread=True) if silence else ImputedUCB(confidence="anytime")
 
 
 def default_policies() -> list[Policy]:
@@ -49,7 +50,7 @@ def default_policies() -> list[Policy]:
     recommends instead.
 
     >>> [policy.describe() for policy in default_policies()]
-    ['UCB', 'Thompson', 'Prefix-UCB(spread)', 'Pending-UCB']
+    ['UCB', 'Thompson', 'Prefix-UCB(spread)', 'Imputed-UCB(confidence=anytime)']
     """
     from belated.policies import UCB, ThompsonSampling
 

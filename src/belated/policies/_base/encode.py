@@ -41,10 +41,14 @@ def _wrong_params(policy: Policy, what: str, where: Location | None = None) -> P
 
 
 def supports_retraction(policy: Policy) -> bool:
-    """Whether a policy can retract pulls and replace rewards; one with its own statistics must implement
-    ``on_correction``."""
+    """Whether a policy can retract pulls; one with its own statistics must implement ``on_correction``."""
     corrects = type(policy).on_correction is not Policy.on_correction
     return policy.supports_retraction and (policy.memory == 0 or corrects)
+
+
+def supports_replacement(policy: Policy) -> bool:
+    """Whether a policy can replace feedback, and retract a pull with its feedback."""
+    return supports_retraction(policy) and policy.supports_replacement
 
 
 _MOST_MEMORY = 2**40

@@ -114,6 +114,11 @@ def bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:
     return interface.lower(policy, seen), interface.upper(policy, seen), low, high
 
 
+def correction(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """(corrected mean, by how many standard deviations its two estimates differ) of an arm with feedback."""
+    return interface.correction(policy, view(state, np.uint32(arm), now))
+
+
 def with_table(policy: Policy, arms: int, size: int) -> Any:
     """The policy's parameters with a table of its bonus for counts below ``size``, which
     :func:`~belated.policies._base.interface.fill_table` computes in compiled code unless ``table[0]`` is 0."""

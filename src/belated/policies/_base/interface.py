@@ -82,6 +82,11 @@ def index(policy: Any, arm: Arm) -> Any:
 
 
 @dispatch
+def keep_index(policy: Any, state: State, arm: Any, index: Any, now: Any) -> Any:
+    """Policies with the index of Imputed-UCB: keep an arm's index, which was computed in round ``now``."""
+
+
+@dispatch
 def index_at(policy: Any, observed: Any, total: Any) -> Any:
     """Index policies whose index is a function of feedback only: its value after ``observed`` >= 1 feedbacks with this
     sum."""
@@ -136,6 +141,12 @@ def upper(policy: Any, arm: Arm) -> Any:
 def bound_prefixes(policy: Any, arm: Arm) -> Any:
     """How many of the arm's first pulls the lower and the upper bound are computed from; 0 for bounds that are not
     computed from a prefix."""
+
+
+@dispatch
+def correction(policy: Any, arm: Arm) -> Any:
+    """Policies that correct means: (corrected mean, by how many standard deviations its two estimates differ) of an arm
+    with feedback."""
 
 
 @class_constant

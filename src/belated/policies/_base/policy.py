@@ -39,15 +39,15 @@ class _VariantLabel:
 
 
 def label_with(plain: str, parameter: str) -> Any:
-    """A ``label`` for a policy with a boolean parameter that makes another policy of it: ``plain parameter`` on
-    instances where it is True, else ``plain``.
+    """A ``label`` for a policy with a boolean parameter, or property, that makes another policy of it: ``plain
+    parameter`` on instances where it is True, else ``plain``.
 
     Parameters
     ----------
     plain
         The label of instances where the parameter is off.
     parameter
-        The name of the parameter, a field of the policy that is True or False.
+        The name of the parameter, a field or property of the policy that is True or False.
 
     Examples
     --------
@@ -67,8 +67,8 @@ class Policy(Validated, ABC):
     bandit alike. Most policies derive from :class:`~belated.policies.IndexPolicy` or
     :class:`~belated.policies.EliminationPolicy` and bring only formulas; another brings its own ``choose``.
 
-    Four flags are set by hand: ``reads_pulls``, ``rounds_bounds``, ``supports_retraction`` and
-    ``supports_new_arms``. The others are derived from what a class overrides when it is registered, see
+    Five flags are set by hand: ``reads_pulls``, ``rounds_bounds``, ``supports_retraction``, ``supports_replacement``
+    and ``supports_new_arms``. The others are derived from what a class overrides when it is registered, see
     ``_derive_flags``.
 
     Parameters
@@ -85,12 +85,18 @@ class Policy(Validated, ABC):
     """The parameters with which it enters the arena, once for each entry."""
     introduced_here: ClassVar[bool] = False
     """Whether the policy was first published with this package."""
+    corrects_mean: ClassVar[bool] = False
+    """Whether it corrects means for delays that depend on rewards, see ``correction``."""
     covers_missing: ClassVar[bool] = False
     """Whether its bounds hold whatever the missing feedback is."""
     memory: ClassVar[Any] = 0
     """How many statistics of its own the policy keeps for each arm, in ``state.memory[arm]``: a number, or a method
     ``memory(self, arms, horizon)`` that gives it. In a simulation ``horizon`` is its number of rounds, in a live bandit
     the policy's own horizon, and None if it has none."""
+
+    cached_memory: ClassVar[range] = range(0)
+    """The columns of ``memory`` that can be computed again from the others: what is in them, and in ``score``, after a
+    correction may differ from what it would be without the mistake, as long as the decisions are the same."""
 
     reads_pulls: ClassVar[bool] = True
     """Whether the index, or the bounds, of an arm change with its pulls; False if only with its feedback."""
@@ -100,6 +106,8 @@ class Policy(Validated, ABC):
     supports_retraction: ClassVar[bool] = False
     """Whether a pull can be retracted and feedback replaced: all that the policy knows of an arm are its counts, and
     what ``on_correction`` puts right."""
+    supports_replacement: ClassVar[bool] = True
+    """False if only a pending pull can be retracted, and feedback stays once it came."""
     supports_new_arms: ClassVar[bool] = False
     """Whether an arm can be added to a live bandit."""
 
@@ -188,6 +196,10 @@ class Policy(Validated, ABC):
 
     @staticmethod
     def bound_prefixes(policy: Any, arm: Arm) -> Any:
+        return 0.0, 0.0
+
+    @staticmethod
+    def correction(policy: Any, arm: Arm) -> Any:
         return 0.0, 0.0
 
     @staticmethod

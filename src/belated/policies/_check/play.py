@@ -16,7 +16,7 @@ from belated.kernel.helpers import reached_functions
 from belated.own_code import is_own
 from belated.policies._base.changes import unchanged_code
 from belated.policies._base.definition import kernel_methods
-from belated.policies._base.encode import encode_policy, memory_size, supports_retraction
+from belated.policies._base.encode import encode_policy, memory_size, supports_replacement, supports_retraction
 from belated.policies._base.policy import Policy
 from belated.policies._check.game import ROUNDS, CheckedGame, caches_indices, formula_of
 from belated.policies._check.scan import reads, scan
@@ -124,12 +124,12 @@ def _play(policy: Policy, arms: int, horizon: int | None, rounds: int, delay: De
     chance = random.Random(1)
     game = CheckedGame(policy, arms, horizon)
     due: dict[int, list[tuple[int, float, int, int]]] = {}
-    retracts = supports_retraction(policy)
+    retracts, replaces = supports_retraction(policy), supports_replacement(policy)
     record: list[Any] = []
     for now in range(1, rounds + 1):
         for arm, reward, rank, pulled_at in due.pop(now - 1, []):
             game.observe(arm, reward, rank, pulled_at)
-            if retracts and pulled_at % 7 == 3:
+            if replaces and pulled_at % 7 == 3:
                 game.correct(arm, rank, pulled_at, 0, 0.0, 0.5 - reward)
         arm, rank = game.choose()
         record.append(arm)

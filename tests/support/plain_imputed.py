@@ -1,0 +1,229 @@
+"""The index of Imputed-UCB in the plain simulator: the second text of both of its forms."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count, pairwise, takewhile
+
+from belated.kernel.jit import ignore_overflow
+from belated.kernel.math import exp, log
+from belated.policies._base.kl_bound import kl_upper
+from support.plain_simulator import History, Rule
+
+
+def starts() -> Iterator[int]:
+    """Where half-octaves of lateness begin."""
+    for octave in count():
+        yield 2**octave
+        yield math.ceil(2 ** (octave + 0.5)) if octave else 2
+
+
+STARTS = list(takewhile(lambda start: start < 1e6, starts()))
+BINS = list(pairwise(STARTS))
+
+
+def block_of(pulled_at: int, now: int) -> tuple[int, int]:
+    """(level, number) of the block of 2^level rounds that a pull is counted in: among the last four of the smallest
+    level."""
+    level = 0
+    while (pulled_at >> level) <= (now >> level) - 4:
+        level += 1
+    return level, pulled_at >> level
+
+
+def youngest(block: tuple[int, int], now: int) -> int:
+    """The age of a pull in the last round of a block."""
+    level, number = block
+    return now - (((number + 1) << level) - 1)
+
+
+def in_blocks(pending: list[int], now: int) -> list[tuple[tuple[int, int], int]]:
+    """How many of these pulls are in each block, the youngest block first."""
+    blocks = Counter(block_of(at, now) for at in pending)
+    return sorted(blocks.items(), key=lambda item: (item[0][0], -item[0][1]))
+
+
+@dataclass
+class ArmRecord:
+    """What the policy knows of one arm, with its index as it was last computed."""
+
+    n: int = 0
+    S: float = 0.0
+    pending: list[int] = field(default_factory=list)  # the rounds of the pulls without feedback
+    longest: int = 0  # 1 + the longest delay
+    rewards: dict[int, float] = field(default_factory=lambda: defaultdict(float))  # by the start of the bin
+    losses: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    share: float = 0.0
+    index: float = math.inf
+    check: float = math.inf
+    due: float = 0.0
+
+    @property
+    def m(self) -> int:
+        return self.n + len(self.pending)
+
+    def add(self, late: int, reward: float, pulled_at: int) -> None:
+        start = STARTS[bisect_right(STARTS, late) - 1]
+        self.n, self.S, self.longest = self.n + 1, self.S + reward, max(self.longest, late)
+        self.rewards[start] += reward
+        self.losses[start] += 1.0 - reward
+        self.pending.remove(pulled_at)
+
+    def younger(self, rounds: float, now: int) -> int:
+        return sum(now - (number << level) < rounds for level, number in (block_of(at, now) for at in self.pending))
+
+
+def estimated(arms: list[ArmRecord], waiting: ArmRecord, now: int, half: bool) -> tuple[float, ...]:
+    """Kaplan-Meier and Aalen-Johansen over the pulls of ``arms``; what was, and is, to be expected of ``waiting``."""
+    observed, pending = sum(arm.n for arm in arms), sum(len(arm.pending) for arm in arms)
+    own = in_blocks([at for arm in arms for at in arm.pending], now)
+    others = in_blocks(waiting.pending, now)
+    rewards, losses, spread, left = 0.0, 0.0, 0.0, 1.0
+    expected, waited, weighed = 0.0, 0.0, 0.0
+    later, before, done = float(observed), 0, 0
+    longest = max(arm.longest for arm in arms)
+    for low, high in BINS:
+        if low > 4 * longest:
+            break
+        while done < len(others) and youngest(others[done][0], now) + 1 < high:
+            pulls = others[done][1]
+            expected += pulls * (1.0 - left)
+            if left > 0.0:
+                waited += pulls
+                weighed += pulls / left
+            done += 1
+        younger = sum(pulls for block, pulls in own if youngest(block, now) + 1 < high)
+        reward = sum((arm.rewards[low] for arm in arms if low < high), 0.0)
+        loss = sum((arm.losses[low] for arm in arms if low < high), 0.0)
+        came = reward + loss
+        if came > 0.0:
+            later -= came
+            at_risk = came + max(later + (pending - younger), 0.0) + (0.5 * (younger - before) if half else 0.0)
+            weight = left / at_risk
+            rewards += weight * reward
+            losses += weight * loss
+            spread += weight * weight * came
+            left *= max(1.0 - came / at_risk, 0.0)
+        before = younger
+    for _, pulls in others[done:]:
+        expected += pulls * (1.0 - left)
+    return rewards, losses, left, spread, expected, waited - observed / (observed + 20.0) * left * weighed
+
+
+Choice = Callable[[History, list[float]], int]
+"""The arm to pull, by the indices of all arms."""
+
+
+def by_imputed_index(choice: Choice, anytime: bool | None = None) -> Rule:
+    """The arm that ``choice`` takes by the indices of Imputed-UCB; with the level "anytime" if the policy says so,
+    unless ``anytime`` does."""
+
+    def rule(history: History) -> Iterator[int]:
+        is_anytime = history.policy.confidence == "anytime" if anytime is None else anytime
+        return play_by_indices(history, choice, is_anytime)
+
+    return rule
+
+
+def play_by_indices(history: History, choice: Choice, anytime: bool) -> Iterator[int]:
+    """The index is the Bernoulli bound of the corrected mean, computed when the counts of an arm have grown by 1/32,
+    and when it is due; of silent arms also when another has its first feedback."""
+    arms = [ArmRecord() for _ in range(history.arms)]
+    shares, total, read = 0.0, 0.0, 0
+    patience = history.policy.patience
+
+    def reported() -> int:
+        known = sum(arm.n for arm in arms)
+        return 0 if known < 3 else int(total >= known) - int(total <= 0.0)
+
+    def heard(arm: ArmRecord, now: int) -> tuple[float, float, float, float]:
+        nonlocal shares
+        side = reported()
+        rewards, losses, left, spread, _, hoped_for = estimated([arm], arm, now, side != 0)
+        share = max(1.0 - left, 1e-9)
+        shares += share - arm.share
+        arm.share = share
+        check = now + max(1.0, math.floor(0.5 * arm.longest)) if arm.pending else math.inf
+        if side:
+            return ((rewards if side > 0 else rewards + left) * arm.m + 0.5) / (arm.m + 1.0), arm.m, 1.0, check
+        mean = (arm.S + 0.5) / (arm.n + 1.0)
+        came = rewards + losses
+        change = rewards / came - arm.S / arm.n
+        variance = mean * (1.0 - mean) * max(spread / (came * came) - 1.0 / arm.n, 0.0)
+        square = change * change
+        if square > 4.0 * variance:
+            mean = min(max(mean + change * (1.0 - 4.0 * variance / square), 0.0), 1.0)
+        x = arm.n + (arm.younger(patience, now) if patience else hoped_for)
+        return mean, x, max(min(1.0 / share, history.arms / max(shares, 1e-9)), 1.0), check
+
+    def silent(arm: ArmRecord, now: int) -> tuple[float, float, float]:
+        others = [other for other in arms if other.n]
+        missing, check = 0.0, math.inf
+        observed = sum(other.n for other in others)
+        average = (total + 0.5) / (observed + 1.0)
+        if others and patience:
+            missing = arm.m - arm.younger(patience, now)
+            check = now + max(1.0, math.floor(0.125 * patience))
+        elif others:
+            side = reported()
+            _, _, left, _, expected, _ = estimated(others, arm, now, side != 0)
+            missing = expected - 5.0
+            check = now + max(1.0, math.floor(now / 32.0))
+            if side > 0:
+                average = (average * (1.0 - left) * observed + 0.5) / (observed + 1.0)
+        if missing <= 0.0:
+            return 0.5 + 0.5 / (history.arms - len(others)), arm.m, check
+        asked = math.ceil(exp(log(float(arm.m)) / 0.6))
+        mean = min(average, 0.5) * 1000.0 / (1000.0 + missing)
+        return mean, arm.m, 0.0 if now >= asked else min(check, asked)
+
+    def refresh(arm: ArmRecord, now: int) -> None:
+        cost = 1.0
+        with ignore_overflow():
+            if arm.n:
+                mean, x, cost, check = heard(arm, now)
+            else:
+                mean, x, check = silent(arm, now)
+            if check > 0.0:
+                x = max(float(x), 1.0)
+                level = float(log(1.0 + (now / history.arms + 100.0) / (x * cost))) if anytime else 4.0 * history.c(x)
+                arm.index = float(kl_upper(mean, level / x))
+                arm.check = min(check, math.floor(1.1 * now) + 1.0) if anytime else check
+            else:
+                arm.index, arm.check = 2.0, math.inf
+        counts = arm.m + arm.n
+        arm.due = counts + max(math.floor(counts / 32.0), 1)
+
+    def refresh_if_due(arm: ArmRecord, now: int) -> None:
+        if arm.m + arm.n >= arm.due or arm.index == 2.0:
+            refresh(arm, now)
+
+    while True:
+        for number, _, pulled_at, now, reward in history.log[read:]:
+            arm = arms[number]
+            arm.add(now - pulled_at, reward, pulled_at)
+            total += reward
+            if arm.n == 1:
+                for other in arms:
+                    if other.n == 0 and other.pending:
+                        refresh(other, now)
+                refresh(arm, now)
+            else:
+                refresh_if_due(arm, now)
+        read = len(history.log)
+        now = history.now
+        for arm in arms:
+            if now >= arm.check:
+                refresh(arm, now)
+        chosen = choice(history, [arm.index for arm in arms])
+        yield chosen
+        arm = arms[chosen]
+        if not arm.n and not arm.pending:
+            arm.share = 1.0
+            shares += 1.0
+        arm.pending.append(now)
+        refresh_if_due(arm, now)
