@@ -37,7 +37,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of 300 rounds, whatever their horizon."""
 
     def play_little(problem: Any, policies: Any, **given: Any) -> Any:
-        return simulate(problem, policies, **given | {"horizon": 300, "checkpoints": 1})
+        return simulate(problem, policies, **given | {"horizon": 300, "checkpoints": [270, 300]})
 
     monkeypatch.setattr(MODULE, "simulate", play_little)
 
@@ -91,8 +91,9 @@ def test_tables_show_the_scores(call: Callable[..., Any], monkeypatch: pytest.Mo
     for label, cells in found.items():
         name, ratio = scores.worst(label)
         parts = (scores, *(scores.of_kind(kind) for kind in scores.kinds), held)
-        expected = [*(part.geometric_mean(label) for part in parts), len(scores.above(label)), ratio]
-        numbers = cells[-len(expected) - 1 : -1]
+        expected = [*(part.geometric_mean(label) for part in parts), scores.relative_mean(label)]
+        expected += [100.0 * scores.losing_mean(label), len(scores.above(label)), ratio]
+        numbers = [cell for cell in cells[:-1] if cell != "%"][-len(expected) :]
         assert [float(cell) for cell in numbers] == pytest.approx(expected, abs=0.0501, rel=0.005)
         assert cells[-1] == name
 
@@ -112,9 +113,9 @@ def test_no_line_is_wider_than_the_terminal(
     assert len(labels) >= 12
     plain = re.sub(r"\s+", "", text)
     assert all(label.replace(" ", "") in plain for label in labels) or width < 100  # broken
-    assert ("  fixed-0 " in text) == (width >= 140)
+    assert ("  fixed-0 " in text) == (width >= 170)
     said = "The table of ratios needs a wider terminal; it is in out/arena/arena.md."
-    assert (said in " ".join(text.split())) == (width < 140)
+    assert (said in " ".join(text.split())) == (width < 170)
     assert ("worst scenario" in text) == (width >= 80)
     assert "held" in text
 
@@ -127,7 +128,7 @@ def test_names_are_comma_separated_or_repeated(call: Callable[..., Any]) -> None
     ):
         assert call("arena", *given, "--runs", 2, "--quiet").output == ""
         scores = made()
-        assert [row.name for row in scores.scenarios][:3] == ["fixed-0", "one-very-late", "one-never"]
+        assert [row.name for row in scores.scenarios][:3] == ["fixed-0", "one-very-late", "one-very-late-mirror"]
         assert [row.name for row in scores.scenarios] == [row.name for row in find(["fixed-0", "one-*"])]
         assert scores.labels == ("UCB", "Thompson")
 
@@ -142,6 +143,10 @@ def test_list_shows_every_scenario_with_its_reason(call: Callable[..., Any]) -> 
     for row in find():
         assert f"{row.name} {row.reason}{' (held out)' if row.held_out else ''}" in words
     assert not Path("out").exists()
+    assert "silent-beside-pareto-long" not in words
+    long = " ".join(call("arena", "--list", "--long").stdout.split())
+    for row in find(long=True):
+        assert f"{row.name} {row.reason}{' (held out)' if row.held_out else ''}" in long
     some = call("arena", "--list", "--rows", "pareto-*").stdout
     assert ("pareto-1" in some, "fixed-0" in some, "\nlost\n" in some) == (True, False, False)
 
@@ -252,7 +257,7 @@ def stop_in(name: str) -> Callable[..., Any]:
     def play_or_stop(family: Any, policies: Any, **given: Any) -> Any:
         if getattr(family, "data", None) == problem:
             raise Interrupted("interrupted before a run was finished.", None)
-        return simulate(family, policies, **given | {"horizon": 300, "checkpoints": 1})
+        return simulate(family, policies, **given | {"horizon": 300, "checkpoints": [270, 300]})
 
     return play_or_stop
 

@@ -46,6 +46,7 @@ def test_the_table_has_the_numbers_of_the_theorems(call: Callable[..., Any]) -> 
         theory.optimistic_pessimistic,
         theory.prefix_elimination,
         theory.prefix_ucb,
+        theory.imputed,
         theory.optimistic_ucb,
         theory.joulani,
     ):

@@ -42,7 +42,9 @@ def test_names() -> None:
     assert completed("belated keys create --role w") == ["writer"]
     assert completed("belated serve --log wa") == ["warning"]
     assert completed("belated arena --policies UCB,Thom") == ["UCB,ThompsonSampling"]
-    assert sorted(completed("belated arena --rows ")) == sorted(scenario.name for scenario in scenarios())
+    assert sorted(completed("belated arena --rows ")) == sorted(
+        scenario.name for scenario in [*scenarios(), *scenarios(long=True)]
+    )
     assert completed("belated arena --rows fixed-200,fixed-1000") == ["fixed-200,fixed-1000-five-arms"]
 
 

@@ -119,13 +119,19 @@ def test_bounds(call: Callable[..., Any], small: Path) -> None:
 def test_arena(call: Callable[..., Any]) -> None:
     listed = read(call("arena", "--list", "--json"))["scenarios"]
     assert len(listed) > 10
-    assert set(listed[0]) == {"name", "kind", "reason", "horizon", "held_out"}
+    assert set(listed[0]) == {"name", "kind", "reason", "horizon", "held_out", "twin", "real"}
+    assert {row["name"]: row["twin"] for row in listed}["one-never"] == "one-never-mirror"
+    (long, *_) = read(call("arena", "--list", "--long", "--json"))["scenarios"]
+    assert long["horizon"] == 1_000_000
     options = ("--rows", "fixed-200", "--policies", "UCB,ThompsonSampling", "--runs", 4, "--json")
     data = read(call("arena", *options))
     scores = json.loads(Path("out/arena/scores.json").read_text())
     (row,) = data["scenarios"]
     assert list(row["regret"].values()) == scores["regret"][0]
     assert [policy["all"] for policy in data["policies"]] == pytest.approx(sorted(row["ratio"].values()))
+    assert list(row["losing"].values()) == scores["losing"][0]
+    assert [policy["to_limit"] for policy in data["policies"]] == [policy["all"] for policy in data["policies"]]
+    assert row["limit"] == 1.0
     assert data["policies"][0]["worst"] == {"scenario": "fixed-200", "ratio": 1.0}
     assert data["policies"][0]["held_out"] is None or row["held_out"]
 

@@ -24,6 +24,7 @@ from belated.cli.console import (
 )
 from belated.cli.json_output import arena_data, print_json, scenario_data, written
 from belated.cli.options import Device, Json, Quiet, Workers
+from belated.cli.submissions import play_submissions, verify_submissions
 from belated.errors import ConfigurationError
 from belated.formatting import duration
 
@@ -64,6 +65,16 @@ def command(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Output folder.")] = OUT,
     workers: Workers = None,
     device: Device = "cpu",
+    long: Annotated[bool, typer.Option("--long", help="Those of a million rounds instead; take a GPU.")] = False,
+    development: Annotated[bool, typer.Option("--development", help="Leave out the held-out scenarios.")] = False,
+    submissions: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Check and play submitted policies instead, and write their records."),
+    ] = None,
+    verify: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Play submitted policies again, and compare with their records."),
+    ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the scenarios, and exit.")] = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -74,12 +85,18 @@ def command(
         from belated.studies.arena import contestants, play, scenarios
         from belated.studies.arena.scores import write
 
-        chosen = scenarios(_split("rows", rows) or ["*"])
+        chosen = scenarios(_split("rows", rows) or ["*"], long=long)
+        chosen = [scenario for scenario in chosen if not (development and scenario.held_out)]
         if listed:
             if json:
                 print_json({"scenarios": list(map(scenario_data, chosen))})
             else:
                 _list(chosen)
+            return
+        if submissions is not None or verify is not None:
+            _refuse_beside(submissions is not None and verify is not None, policies, policy, runs, seed)
+            play_them = play_submissions if submissions is not None else verify_submissions
+            play_them(submissions or verify or OUT, chosen, workers, device, json, quiet)
             return
         find_modules_beside(Path("here"))  # the user's own policy may be in the current folder
         players = contestants(_split("policies", policies), _split("policy", policy))
@@ -103,6 +120,19 @@ def command(
             note_written(f"{out}: {', '.join(names)}")
         if interrupted is not None:
             exit_interrupted(f"{interrupted} They are in {out}.", "")
+
+
+def _refuse_beside(both: bool, policies: object, policy: object, runs: int | None, seed: int) -> None:
+    """Refuse options that mean nothing beside submitted policies."""
+    if both:
+        raise ConfigurationError("submissions and verify are both given; give one of them.")
+    given = {"policies": policies, "policy": policy, "runs": runs, "seed": seed or None}
+    for option, value in given.items():
+        if value is not None:
+            raise ConfigurationError(
+                f"{option} is given beside submitted policies, which are played alone, with fixed runs and a fixed "
+                f"seed; omit --{option}."
+            )
 
 
 def _split(option: str, names: list[str] | None) -> list[str]:

@@ -72,8 +72,8 @@ def _bounds_table(bounds: dict[str, Bound], others: dict[str, str]) -> Table:
         table.add_column(name, justify="right", overflow="fold")
     table.add_column("source", overflow="fold")
     for label, bound in bounds.items():
-        learning, waiting = bound.terms.values()
-        numbers = (quantity(bound.value), quantity(learning), quantity(waiting))
+        *learning, waiting = bound.terms.values()
+        numbers = (quantity(bound.value), quantity(sum(learning)), quantity(waiting))
         table.add_row(label, *numbers, _levels(bound.quantiles), bound.source)
     for label, reason in others.items():
         table.add_row(label, "-", "-", "-", "-", reason, style="dim")

@@ -118,7 +118,7 @@ SIMULATE = _help(
     "A minimal file:",
     _toml(example("first")),
     f"Without a section [bold]{escape('[[policies]]')}[/bold] it compares UCB, Thompson sampling, "
-    "PrefixUCB (spread) and PendingUCB, with confidence = 1.",
+    "PrefixUCB (spread) and ImputedUCB (anytime).",
     "A file with all its keys (names: belated policies, belated laws):",
     _toml(example("complete")),
     "Other ways to write a problem:",
@@ -183,6 +183,9 @@ ARENA = _help(
         "belated arena --policies UCB,SE,PrefixUCB    some policies",
         "belated arena --policy mine.rules:MyPolicy   and one of your own",
         "belated arena --list                         list the scenarios",
+        "belated arena --long --device cuda           those of a million rounds",
+        "belated arena --submissions arena/submissions   policies of others: record",
+        "belated arena --verify arena/submissions        the same: check the records",
     ),
     "A scenario is a family of problems. In each run of a scenario all policies "
     "face the same rewards and delays; a policy's score is the ratio of its regret "
@@ -190,19 +193,18 @@ ARENA = _help(
     "ratio is at most 5 % of it. Every policy with a confidence has c = 1.",
     "Output: arena.png and arena.svg (the figure), arena-small.png and "
     "arena-small.svg (one line per policy), arena.md (tables: geometric means by "
-    "kind of scenario and of the held-out ones, worst scenarios, every ratio, the "
-    "scenarios above 1.25), ratios.csv, scores.json. Ctrl-C keeps the finished "
-    "scenarios.",
-    EXIT_STATUS,
+    "kind of scenario and of the held-out ones, worst scenarios, twins and their "
+    "limits, runs that still lose at the end, every ratio, the scenarios above "
+    "1.25), ratios.csv, scores.json. Ctrl-C keeps the finished scenarios.",
+    "Exit status: 0 success, 1 a record differs (--verify), 2 a mistake in file or options, 130 interrupted.",
 )
 
 SERVE = _help(
     "Run policies on real traffic, over HTTP.",
     "The journal is a SQLite file, or a PostgreSQL URL; with PostgreSQL several servers can share one database. The "
     "path / shows a dashboard, /openapi.json describes the API.",
-    "An experiment created without a policy uses Pending-UCB with confidence 1, for delays that do not depend on the "
-    "reward; if they may, choose Prefix-UCB with confidence 1 and spread, which is also the default for experiments "
-    "with silence.",
+    "An experiment created without a policy uses Imputed-UCB with confidence anytime, or Prefix-UCB with confidence 1 "
+    "and spread if it has silence.",
     "Each setting is a flag, or an environment variable (BELATED_DB, BELATED_HOST, BELATED_PORT, BELATED_LOG), or a "
     "line of a TOML file (--config, or BELATED_CONFIG):",
     _toml('db = "bandits.db"\nhost = "127.0.0.1"\nport = 8000\nlog = "info"'),

@@ -121,6 +121,8 @@ def scenario_data(scenario: Scenario) -> dict[str, Any]:
         "reason": scenario.reason,
         "horizon": scenario.horizon,
         "held_out": scenario.held_out,
+        "twin": scenario.twin or None,
+        "real": scenario.real,
     }
 
 
@@ -129,6 +131,7 @@ def arena_data(scores: Scores) -> dict[str, Any]:
     from belated.studies.arena.scores import HIGH
 
     held_out = scores.select(lambda scenario: scenario.held_out)
+    limits = scores.limits.tolist()
 
     def ranked(label: str) -> dict[str, Any]:
         name, ratio = scores.worst(label)
@@ -137,6 +140,8 @@ def arena_data(scores: Scores) -> dict[str, Any]:
             "all": scores.geometric_mean(label),
             "by_kind": {kind: scores.of_kind(kind).geometric_mean(label) for kind in scores.kinds},
             "held_out": held_out.geometric_mean(label),
+            "to_limit": scores.relative_mean(label),
+            "losing": scores.losing_mean(label),
             "above": len(scores.above(label)),
             "worst": {"scenario": name, "ratio": ratio},
         }
@@ -147,9 +152,11 @@ def arena_data(scores: Scores) -> dict[str, Any]:
             {
                 **scenario_data(scenario),
                 "runs": scores.runs[row],
+                "limit": limits[row],
                 "regret": dict(zip(scores.labels, scores.regret[row].tolist(), strict=True)),
                 "stderr": dict(zip(scores.labels, scores.stderr[row].tolist(), strict=True)),
                 "ratio": dict(zip(scores.labels, scores.ratio[row].tolist(), strict=True)),
+                "losing": dict(zip(scores.labels, scores.losing[row].tolist(), strict=True)),
             }
             for row, scenario in enumerate(scores.scenarios)
         ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -179,8 +180,9 @@ def ratio_table(scores: Scores, width: int) -> Table | None:
 
 
 def ranking_table(scores: Scores, width: int) -> Table:
-    """One line per policy, the best first: geometric means in total, by kind and of the held-out scenarios, the number
-    of scenarios above 1.25, the worst scenario."""
+    """One line per policy, the best first: geometric means in total, by kind and of the held-out scenarios, in a wide
+    terminal also relative to the limits of twins, and the share of runs that still lose at the end; the number of
+    scenarios above 1.25, the worst scenario."""
     parts = {"all": scores}
     if len(scores.kinds) > 1:
         names = _TWO_LINES if width < _WIDE else {}
@@ -190,12 +192,16 @@ def ranking_table(scores: Scores, width: int) -> Table:
         parts["held\nout"] = held_out
     table = plain_table()
     table.add_column("policy", overflow="fold", style="bold")
-    for name in (*parts, f"above\n{HIGH:g}"):
+    wide = ("to the\nlimit", "still\nlosing") if width >= _WIDE else ()
+    for name in (*parts, *wide, f"above\n{HIGH:g}"):
         table.add_column(name, justify="right", no_wrap=True)
     if width >= _NARROW:
         table.add_column("worst scenario", no_wrap=True)
     for label in scores.ranked():
         cells = [_shaded(part.geometric_mean(label)) for part in parts.values()]
+        if wide:
+            losing = scores.losing_mean(label)
+            cells += [_shaded(scores.relative_mean(label)), Text("" if math.isnan(losing) else f"{100 * losing:.1f} %")]
         cells.append(Text(str(len(scores.above(label)))))
         if width >= _NARROW:
             name, worst = scores.worst(label)

@@ -43,7 +43,9 @@ def read_policy(data: Any, at: str = "policy", *, saved: bool = False) -> Policy
 def complete_saved(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a saved policy. 0.1.0 left ``confidence`` out where it was None, which means "theory"; later
     versions always write it. What people write is not completed: there the default, 1, is meant."""
-    words = {each.name: each.domain.word for each in fields_of(cls) if each.domain is not None and each.domain.word}
+    words = {
+        each.name: each.domain.words[0] for each in fields_of(cls) if each.domain is not None and each.domain.words
+    }
     return {**words, **values}
 
 

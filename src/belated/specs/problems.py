@@ -154,7 +154,7 @@ class DeclaredFamily:
         self._at = at
         self._reward_range = read_reward_range(data, at)
         self._samplers = {key: _sampler(data[key], f"{at}.{key}", *readers) for key, readers in _READERS.items()}
-        for generator in (_End(0), _End(1), np.random.default_rng(0)):  # a mistake shows here, not in some late run
+        for generator in (_At(0.0), _At(1.0), np.random.default_rng(0)):  # a mistake shows here, not in some late run
             self(generator)
 
     def __call__(self, rng: Generator) -> Problem:
@@ -162,21 +162,25 @@ class DeclaredFamily:
         laws = {key: sample(rng) for key, sample in self._samplers.items()}
         return _build_problem(laws["rewards"], laws["delays"], self._reward_range, self._at)
 
+    def at(self, position: float) -> Problem:
+        """The problem whose drawn numbers all have this position in their ranges: 0 is the low end, 1 the high end."""
+        return self(_At(position))
 
-class _End:
-    """Stands in for a generator: draws one end of every range."""
 
-    def __init__(self, end: int) -> None:
-        self._end = end
+class _At:
+    """Stands in for a generator: draws the same position of every range."""
+
+    def __init__(self, position: float) -> None:
+        self._position = position
 
     def random(self) -> float:
-        return float(self._end)
+        return self._position
 
     def integers(self, low: int, high: int, endpoint: bool) -> int:
-        return (low, high)[self._end]
+        return round(low + (high - low) * self._position)
 
 
-Generator = np.random.Generator | _End
+Generator = np.random.Generator | _At
 Sampler = Callable[[Generator], Any]
 
 
@@ -192,7 +196,7 @@ def _sampler(data: Any, at: str, read: Reader, read_law: Reader) -> Sampler:
 
 def _law_sampler(data: Any, at: str, read: Reader) -> Sampler:
     """A function that draws one law; a law of plain numbers is then built without reading the data again."""
-    first = read(_sampled(data, _End(0), at), at)
+    first = read(_sampled(data, _At(0.0), at), at)
     if not _is_random(data):
         return lambda _: first
     values = {key: value for key, value in data.items() if key != "law"}

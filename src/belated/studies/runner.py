@@ -24,7 +24,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CELLS_ON_DEVICE, MAX_HORIZON_ON_DEVICE = 16, 300_000
-"""Cells of a study that a device plays at a time, and their longest horizon: a device plays many runs, each slowly."""
+"""Cells of a study that a device plays at a time, and their longest horizon unless told otherwise: a device plays many
+runs, each slowly."""
 _SEED_STEP = 2**64
 """Between the seeds of two batches of runs: users' own seeds are smaller."""
 
@@ -157,6 +158,7 @@ class StudyRunner:
         device: str = "cpu",
         cache: ResultCache | None = None,
         watch: Callable[[RunnerStep], None] | None = None,
+        max_horizon_on_device: int = MAX_HORIZON_ON_DEVICE,
     ) -> None:
         check_device(device)
         self._seed = check_seed(seed)
@@ -164,6 +166,7 @@ class StudyRunner:
         self._device = device
         self._cache = cache
         self._watch = watch
+        self._max_horizon_on_device = max_horizon_on_device
         self._pool = ThreadPoolExecutor(CELLS_ON_DEVICE)
         self._cores = Lock()
         self._watching = Lock()
@@ -245,7 +248,7 @@ class StudyRunner:
         """The result of each cell. A device plays several at a time, as one does not fill it; the processor one after
         the other, each on all cores."""
         device = self._device != "cpu"
-        suited = [number for number in cells if device and study.cells[number].horizon <= MAX_HORIZON_ON_DEVICE]
+        suited = [number for number in cells if device and study.cells[number].horizon <= self._max_horizon_on_device]
         if suited == list(cells) and len(suited) == 1:
             yield suited[0], play(suited[0], self._device)
             return

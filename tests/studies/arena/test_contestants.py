@@ -12,7 +12,7 @@ import pytest
 from belated import Problem, simulate
 from belated.delays import Fixed
 from belated.errors import BelatedError, ConfigurationError, InvalidParameter, UnknownName
-from belated.policies import POLICIES, UCB, PrefixUCB, ThompsonSampling
+from belated.policies import POLICIES, UCB, ImputedUCB, PrefixUCB, ThompsonSampling
 from belated.rewards import Bernoulli
 from belated.studies.arena import Scenario, contestants, labels_of, play
 
@@ -77,11 +77,12 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_every_policy_enters_with_c_1() -> None:
     found = contestants()
     assert {type(policy) for policy in found} == set(POLICIES.values())
-    assert all(getattr(policy, "confidence", 1.0) == 1.0 for policy in found)
+    assert {getattr(policy, "confidence", 1.0) for policy in found} == {1.0, "anytime"}
     assert len(set(found)) == len(found)
     labels = labels_of(found)
     assert len(set(labels)) == len(labels)
     assert {"UCB", "SE", "OPSE", "Thompson", "Prefix-UCB", "Prefix-UCB spread", "Pending-UCB"} <= set(labels)
+    assert {"Imputed-UCB", "Imputed-UCB anytime"} <= set(labels)
 
 
 def test_policies_are_named_by_class_by_label_or_as_the_tables_have_them() -> None:
@@ -138,6 +139,13 @@ def test_the_form_without_a_proof_is_told_in_any_company() -> None:
     wide = PrefixUCB(confidence=2.0, spread=True)
     assert labels_of([spread, wide]) == ("Prefix-UCB confidence=1 spread", "Prefix-UCB confidence=2 spread")
     assert labels_of([plain, wide]) == ("Prefix-UCB confidence=1", "Prefix-UCB confidence=2 spread")
+    anytime = ImputedUCB(confidence="anytime")
+    assert labels_of([anytime]) == ("Imputed-UCB anytime",)
+    assert labels_of([ImputedUCB(), anytime, ImputedUCB(confidence=2.0)]) == (
+        "Imputed-UCB confidence=1",
+        "Imputed-UCB anytime",
+        "Imputed-UCB confidence=2",
+    )
     problem = Problem([Bernoulli(0.6), Bernoulli(0.4)], Fixed(3))
     result = simulate(problem, [spread], horizon=20, runs=2, workers=1)
     assert result.labels == ["Prefix-UCB spread"]

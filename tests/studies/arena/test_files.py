@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -16,9 +18,13 @@ import pytest
 from belated.atomic_output import StagedOutput
 from belated.errors import StateError
 from belated.studies.arena import Scenario, Scores, contestants, play, scenarios
-from belated.studies.arena.scores import FORMAT, markdown, read, to_dict, write
+from belated.studies.arena.page import markdown
+from belated.studies.arena.scores import FORMAT, OLD_FORMAT, _csv, read, to_dict, write
 
 FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
+
+
+COLUMNS = ("regret", "stderr", "ratio", "ratio_stderr", "losing")
 
 
 def written(folder: Path, scores: Scores) -> Path:
@@ -34,7 +40,7 @@ def test_scores_are_read_again_to_the_bit(tmp_path: Path) -> None:
     assert [asdict(row) for row in again.scenarios] == [asdict(row) for row in scores.scenarios]
     assert [row.kind for row in again.scenarios] == ["independent", "reward-dependent", "lost"]
     assert again.labels == scores.labels
-    for name in ("regret", "stderr", "error", "runs", "ratio"):
+    for name in ("regret", "stderr", "error", "losing", "runs", "ratio"):
         one, other = getattr(again, name), getattr(scores, name)
         assert one.dtype == other.dtype
         assert np.array_equal(one, other)
@@ -53,7 +59,13 @@ def test_the_table_of_ratios_agrees(tmp_path: Path, scores: Scores) -> None:
     assert frame["held"].tolist() == [row.held_out for row in odd.scenarios for _ in range(3)]
     assert set(frame["horizon"]) == {200}
     assert frame["runs"].tolist() == np.repeat(odd.runs, 3).tolist()
-    for column, name in (("regret", "regret"), ("stderr", "stderr"), ("ratio", "ratio"), ("ratio_stderr", "error")):
+    for column, name in (
+        ("regret", "regret"),
+        ("stderr", "stderr"),
+        ("ratio", "ratio"),
+        ("ratio_stderr", "error"),
+        ("losing", "losing"),
+    ):
         assert frame[column].to_numpy() == pytest.approx(getattr(odd, name).ravel(), rel=1e-5)
 
 
@@ -66,29 +78,54 @@ def sections(text: str) -> dict[str, list[list[str]]]:
     return found
 
 
+LOSING = "Runs that still lose at the end, in per cent"
+
+
+def test_the_page_shows_twins_with_what_no_policy_can_have() -> None:
+    twins = tuple(scenarios(["one-never", "one-never-mirror", "pareto-best-heavy", "pareto-rest-heavy"]))
+    regret = np.array([[100.0, 400.0], [100.0, 400.0], [800.0, 100.0], [100.0, 3200.0]])
+    rows = tuple(sorted(twins, key=lambda row: not row.name.startswith("pareto")))
+    found = Scores(rows, ("A", "B"), regret, regret / 9.0, regret / 99.0, 0.0 * regret, np.full(4, 60))
+    # alike for 20,000 rounds, 0.2 from the best in both: N = 500 costs 100 there and 3,900 here
+    assert found.limits == pytest.approx([1.0, 1.0, math.sqrt(39.0), math.sqrt(39.0)], rel=1e-12)
+    assert found.relative_mean("A") == pytest.approx((8.0 / 39.0) ** 0.25, rel=1e-12)  # no policy has that
+    assert found.relative_mean("B") == pytest.approx((4.0 * 4.0 * 32.0 / 39.0) ** 0.25, rel=1e-12)
+    tables = sections(markdown(found))
+    assert tables["Twins"][0] == ["twins", "alike for", "regret", "limit", "A", "B"]
+    assert tables["Twins"][2:] == [["one-never and one-never-mirror", "20,000", "2,000", "6.24", "2.83", "5.66"]]
+    assert tables["All scenarios (4)"][0][-4] == "to the limit"
+    assert [line[-4] for line in tables["All scenarios (4)"][2:]] == ["0.67", "1.90"]
+    assert "Twins" not in sections(markdown(found.select(lambda row: row.name != "one-never")))
+    frame = pandas.read_csv(io.StringIO(_csv(found)))
+    assert frame["limit"].tolist() == pytest.approx(np.repeat(found.limits, 2).tolist(), rel=1e-5)
+
+
 def test_the_page_has_standings_with_the_held_rows_apart(scores: Scores) -> None:
     tables = sections(markdown(scores))
     assert list(tables) == [
         "All scenarios (5)",
         "Development scenarios (3)",
         "Held-out scenarios (2)",
+        LOSING,
         "Regret divided by the lowest in the scenario",
         "Scenarios above 1.25",
     ]
     head, _, *lines = tables["All scenarios (5)"]
-    assert head == ["policy", "all", "independent", "reward-dependent", "lost", "worst scenario", "above 1.25"]
+    last = ["worst scenario", "above 1.25", "still losing"]
+    assert head == ["policy", "all", "independent", "reward-dependent", "lost", *last]
     assert lines == [
-        ["B", "1.32", "1.00", "1.00", "2.00", "five (4.00)", "1 of 5"],
-        ["C", "2.00", "2.00", "2.00", "2.00", "four (4.00)", "4 of 5"],
-        ["A", "2.40", "2.00", "8.00", "1.58", "three (8.00)", "3 of 5"],
+        ["B", "1.32", "1.00", "1.00", "2.00", "five (4.00)", "1 of 5", "15.0 % (five 75 %)"],
+        ["C", "2.00", "2.00", "2.00", "2.00", "four (4.00)", "4 of 5", "5.0 % (three 25 %)"],
+        ["A", "2.40", "2.00", "8.00", "1.58", "three (8.00)", "3 of 5", "30.0 % (three 100 %)"],
     ]
     head, _, *lines = tables["Held-out scenarios (2)"]
-    assert head == ["policy", "all", "independent", "lost", "worst scenario", "above 1.25"]
+    assert head == ["policy", "all", "independent", "lost", *last]
     assert lines == [
-        ["B", "1.00", "1.00", "1.00", "two (1.00)", "0 of 2"],
-        ["A", "1.12", "1.00", "1.25", "four (1.25)", "0 of 2"],
-        ["C", "2.83", "2.00", "4.00", "four (4.00)", "2 of 2"],
+        ["B", "1.00", "1.00", "1.00", "two (1.00)", "0 of 2", "0"],
+        ["A", "1.12", "1.00", "1.25", "four (1.25)", "0 of 2", "0"],
+        ["C", "2.83", "2.00", "4.00", "four (4.00)", "2 of 2", "0"],
     ]
+    assert tables[LOSING][2:] == [["one", "50", "0", "0"], ["three", "100", "0", "25"], ["five", "0", "75", "0"]]
     assert tables["Regret divided by the lowest in the scenario"][2:4] == [
         ["one", "4.00", "**1.00**", "2.00"],
         ["two (held out)", "**1.00**", "**1.00**", "2.00"],
@@ -131,9 +168,34 @@ def test_rows_of_one_sort_have_one_table_of_standings(scores: Scores, held: bool
     tables = sections(markdown(scores.select(lambda row: row.held_out is held)))
     assert list(tables) == [
         f"All scenarios ({2 if held else 3})",
+        *([] if held else [LOSING]),
         "Regret divided by the lowest in the scenario",
         "Scenarios above 1.25",
     ]
+
+
+# ---- files of 0.1.0 ----
+
+
+def test_scores_without_shares_of_losing_runs_are_read(tmp_path: Path, scores: Scores) -> None:
+    data = to_dict(scores)
+    del data["losing"]
+    for row in data["rows"]:
+        for key in ("twin", "real", "long", "max_runs"):
+            del row[key]
+    (tmp_path / "scores.json").write_text(json.dumps(data | {"format": OLD_FORMAT}))
+    old = read(tmp_path / "scores.json")
+    assert np.isnan(old.losing).all()
+    assert [asdict(row) for row in old.scenarios] == [asdict(row) for row in scores.scenarios]
+    assert np.array_equal(old.regret, scores.regret)
+    tables = sections(markdown(old))
+    assert LOSING not in tables
+    assert [line[-1] for line in tables["All scenarios (5)"][2:]] == [""] * 3
+    frame = pandas.read_csv(written(tmp_path / "again", old) / "ratios.csv")
+    assert frame["losing"].isna().all()
+    again = read(tmp_path / "again" / "scores.json")
+    assert np.isnan(again.losing).all()
+    assert json.loads((tmp_path / "again" / "scores.json").read_text())["format"] == FORMAT
 
 
 # ---- what can not be read ----
@@ -157,6 +219,9 @@ DAMAGES: dict[str, Callable[[Scores], str]] = {
     "a regret of 0": lambda scores: changed(scores, regret=[[0.0] * 3] * 5),
     "a regret that is NaN": lambda scores: changed(scores, regret=[[float("nan")] * 3] * 5),
     "an error that is infinite": lambda scores: changed(scores, error=[[float("inf")] * 3] * 5),
+    "a share above 1": lambda scores: changed(scores, losing=[[1.5] * 3] * 5),
+    "shares too few": lambda scores: changed(scores, losing=[[0.5] * 3]),
+    "no shares": lambda scores: json.dumps({key: value for key, value in to_dict(scores).items() if key != "losing"}),
     "runs too few": lambda scores: changed(scores, runs=[1, 2]),
     "no runs": lambda scores: json.dumps({key: value for key, value in to_dict(scores).items() if key != "runs"}),
 }

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from belated.policies import POLICIES, PendingUCB, PrefixElimination, PrefixUCB
+from belated.policies import POLICIES, ImputedUCB, PendingUCB, PrefixElimination, PrefixUCB, SafeImputedUCB
 from belated.studies.arena import Scenario, Scores
 from belated.studies.arena.picture import heat_map, is_new, small_map
 
@@ -68,7 +68,13 @@ def test_the_small_one_has_a_line_for_each_policy(scores: Scores) -> None:
 def test_names_of_our_policies_and_of_rows_held_out_have_a_colour(
     scores: Scores, draw: Callable[[Scores], Figure]
 ) -> None:
-    assert {cls for cls in POLICIES.values() if is_new(cls.label)} == {PrefixUCB, PrefixElimination, PendingUCB}
+    assert {cls for cls in POLICIES.values() if is_new(cls.label)} == {
+        ImputedUCB,
+        SafeImputedUCB,
+        PendingUCB,
+        PrefixElimination,
+        PrefixUCB,
+    }
     ours = replace(scores, labels=("Prefix-UCB spread", "Pending-UCB (Mine)", "Prefix-SE"))
     figure = draw(ours)
     shown = [text for text in figure.findobj(Text) if text.get_visible()]
@@ -104,7 +110,7 @@ def small(row: Callable[..., Scenario]) -> Scores:
     """One row, two policies."""
     made = row("conversions-without-deadline", "lost", held_out=True)
     regret = np.array([[3.0, 4.5]])
-    return Scores((made,), ("UCB", "Prefix-UCB spread"), regret, regret / 10, regret / 100, np.array([60]))
+    return Scores((made,), ("UCB", "Prefix-UCB spread"), regret, regret / 10, regret / 100, regret * 0, np.array([60]))
 
 
 @pytest.mark.parametrize("draw", [heat_map, small_map])

@@ -14,13 +14,14 @@ import pytest
 from belated import simulate
 from belated.errors import ArenaInterrupted, BelatedError, Interrupted, InvalidParameter
 from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
-from belated.studies.arena import FIRST_RUNS, MAX_RUNS, PRECISION, Scenario, Scores, contestants, play
+from belated.studies.arena import FIRST_RUNS, PRECISION, Scenario, Scores, contestants, play
+from belated.studies.arena.scenarios import MAX_RUNS
 from belated.studies.runner import RunnerStep
 
 MODULE: Any = sys.modules["belated.studies.arena"]
 RUNNER: Any = sys.modules["belated.studies.runner"]
 POLICIES = [UCB(confidence=1.0), SuccessiveElimination(confidence=1.0), ThompsonSampling()]
-ARRAYS = ("regret", "stderr", "error", "runs")
+ARRAYS = ("regret", "stderr", "error", "losing", "runs")
 Make = Callable[..., Scenario]
 
 
@@ -127,7 +128,10 @@ def pretending(noise: float, batches: list[tuple[int, int]]) -> Callable[..., An
         batches.append((runs, seed))
         factors = np.exp(np.random.default_rng(seed).normal(0.0, noise, (len(policies), runs)))
         final = np.array([[100.0], [200.0]]) * factors
-        return SimpleNamespace(final=final, manifest=SimpleNamespace(seconds=0.0))
+        rounds = np.array(more["checkpoints"])
+        curves = np.stack([0.99 * final, final], axis=2)
+        manifest = SimpleNamespace(seconds=0.0, seed=seed)
+        return SimpleNamespace(final=final, curves=curves, rounds=rounds, runs=runs, horizon=200, manifest=manifest)
 
     return draw
 
@@ -135,8 +139,7 @@ def pretending(noise: float, batches: list[tuple[int, int]]) -> Callable[..., An
 def test_what_can_not_be_known_is_given_up_at_the_most(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     batches: list[tuple[int, int]] = []
     monkeypatch.setattr(RUNNER, "simulate", pretending(2.5, batches))
-    monkeypatch.setattr(MODULE, "MAX_RUNS", 10_000)
-    scores = play([row("one")], POLICIES[:2])
+    scores = play([row("one", max_runs=10_000)], POLICIES[:2])
     totals = np.cumsum([runs for runs, _ in batches])
     assert scores.runs.tolist() == [10_000] == [totals[-1]]
     assert totals[0] == FIRST_RUNS
@@ -298,6 +301,17 @@ def test_a_device_begins_with_the_long_rows(
     monkeypatch.setattr(MODULE, "SCENARIOS_ON_DEVICE", 1)
     play(rows_of_three(row), POLICIES, runs=2, device="cuda")
     assert device.horizons == [300, 200, 100]
+
+
+def test_a_device_plays_long_rows_too(row: Make, device: SimpleNamespace) -> None:
+    long = RUNNER.MAX_HORIZON_ON_DEVICE + 1
+    play([row("long", horizon=long)], POLICIES[:2], runs=2, device="cuda")
+    assert device.horizons == [long]
+
+
+def test_a_row_is_played_at_most_as_often_as_it_says(row: Make) -> None:
+    assert play([row("one", horizon=12, max_runs=130)], POLICIES).runs.tolist() == [130]
+    assert play([row("one", horizon=12, max_runs=5)], POLICIES).runs.tolist() == [5]
 
 
 def test_an_interruption_of_a_device_keeps_the_finished_rows_and_begins_no_other_batch(

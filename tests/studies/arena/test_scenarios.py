@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import tomllib
 from collections import Counter
@@ -20,14 +21,17 @@ from belated.errors import ConfigurationError
 from belated.kernel.rng import family_generator
 from belated.policies import UCB, PendingUCB, PrefixUCB
 from belated.studies.arena import Scenario, scenarios
-from belated.studies.arena.scenarios import FILES, KINDS
+from belated.studies.arena.scenarios import FILES, KINDS, MAX_RUNS
 from failures import Failures
 
+LONG = scenarios(long=True)
 ROWS = scenarios()
+ALL = [*ROWS, *LONG]
 MODULE = sys.modules["belated.studies.arena.scenarios"]
 NEVER = 1.0 - 1e-12
 """A delay that does not come at this level is one that may never come: no law here has so thin a tail otherwise."""
-PULLS = 1000
+PULLS, RARELY_SEEN = 1000, {"best-loses-99-mirror": 40_000}
+"""Pulls that show whether delays depend on rewards; more where hardly any feedback comes."""
 
 
 def problem(row: Scenario, run: int = 0) -> Problem:
@@ -52,15 +56,48 @@ def test_pages_count_the_scenarios() -> None:
 
 
 def test_a_third_is_held_out_of_all_and_of_each_kind() -> None:
-    for part in (ROWS, *([row for row in ROWS if row.kind == kind] for kind in KINDS)):
+    for part in (ROWS, ALL, *([row for row in rows if row.kind == kind] for rows in (ROWS, ALL) for kind in KINDS)):
         held = sum(row.held_out for row in part)
         assert len(part) / 3 <= held <= len(part) / 2
 
 
-@pytest.mark.parametrize(("file", "kind"), list(zip(FILES, KINDS, strict=True)))
+def names_in(file: str) -> list[str]:
+    return list(tomllib.loads((files("belated.studies.arena") / "data" / file).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(("file", "kind"), list(zip(FILES, KINDS, strict=False)))
 def test_the_rows_of_a_file_are_of_its_kind(file: str, kind: str) -> None:
-    names = list(tomllib.loads((files("belated.studies.arena") / "data" / file).read_text(encoding="utf-8")))
-    assert names == [row.name for row in ROWS if row.kind == kind]
+    elsewhere = [*names_in("real.toml"), *names_in("long.toml")]
+    assert names_in(file) == [row.name for row in ROWS if row.kind == kind and row.name not in elsewhere]
+
+
+def test_measured_delays_say_what_a_round_is() -> None:
+    real = [row for row in ALL if row.real]
+    assert [row.name for row in real] == names_in("real.toml")
+    for row in real:
+        assert re.search(r"\b[Aa] round is (a|an|six|10) \w+|\bround is a \w+", row.reason), row.name
+
+
+def test_long_rows_are_long_and_have_few_runs() -> None:
+    assert [row.name for row in ALL if row.max_runs < MAX_RUNS] == names_in("long.toml")
+    assert {row.horizon for row in LONG} == {1_000_000}
+    assert {row.horizon for row in ROWS if row.max_runs < MAX_RUNS} == {100_000}
+    by_name = {row.name: row for row in ROWS}
+    for row in LONG:
+        short = by_name[row.name.removesuffix("-long")]
+        assert short.spec == row.spec
+
+
+def test_long_rows_are_there_if_asked_for() -> None:
+    assert not any(row.long for row in ROWS)
+    assert all(row.long for row in LONG)
+    assert [row.name for row in scenarios(["best-loses-99*"])] == ["best-loses-99", "best-loses-99-mirror"]
+    assert [row.name for row in scenarios(["best-loses-99*"], long=True)] == ["best-loses-99-long"]
+    assert [row.name for row in scenarios(["fixed-0", "best-loses-99-long"])] == ["fixed-0", "best-loses-99-long"]
+    with pytest.raises(ConfigurationError, match=r"rows is 'fixed-\*', which matches no long scenario\."):
+        scenarios(["fixed-*"], long=True)
+    with pytest.raises(ConfigurationError, match=r"rows is '\*-long', which matches no scenario\."):
+        scenarios(["*-long"])
 
 
 WANTED = {
@@ -116,21 +153,21 @@ def test_fixed_delays_and_numbers_of_arms_span_what_they_should() -> None:
 
 def test_what_a_scenario_says_of_its_delays_is_what_they_do() -> None:
     with Failures() as failures:
-        for row in ROWS:
+        for row in ALL:
             with failures.case(row.name):
                 drawn = problem(row)
                 in_rounds = (1, 2000, row.horizon)
                 laws = {drawn.delay_law(arm).at(now) for arm in range(drawn.arms) for now in in_rounds}
                 lost = any(law.quantile(NEVER) == math.inf for law in laws)
                 assert row.loses == lost
-                assert row.depends == any(_depends(drawn, arm) for arm in {0, drawn.arms - 1})
+                assert row.depends == any(_depends(row, drawn, arm) for arm in {0, drawn.arms - 1})
                 assert row.kind == ("lost" if lost else "reward-dependent" if row.depends else "independent")
 
 
-def _depends(drawn: Problem, arm: int) -> bool:
+def _depends(row: Scenario, drawn: Problem, arm: int) -> bool:
     """Whether delays of high and of low rewards differ, by what is drawn; the same draws every time."""
     draws = Environment(drawn, horizon=1_000_000, seed=3, run=0)
-    pairs = [draws.pull(arm, rank, 1 + rank) for rank in range(PULLS)]
+    pairs = [draws.pull(arm, rank, 1 + rank) for rank in range(RARELY_SEEN.get(row.name, PULLS))]
     rewards = np.array([reward for reward, _ in pairs])
     delays = np.array([np.inf if delay is None else delay for _, delay in pairs])
     high = rewards > np.median(rewards) if len(set(rewards)) > 2 else rewards == 1.0
@@ -152,26 +189,10 @@ def test_a_scenario_is_a_family_drawn_for_each_run_or_one_problem() -> None:
                 assert np.count_nonzero(first.gaps) == first.arms - 1  # one arm is best
 
 
-def test_theorem_6_is_a_pair_that_nobody_can_tell_apart_before_the_late_answers_come() -> None:
-    first, second = (problem(row) for row in scenarios(["theorem-6-*"]))
-    assert (first.best, second.best) == (0, 1)
-    for arm in range(2):
-        seen = [_quick(one, arm) for one in (first, second)]
-        assert seen[0] == pytest.approx(seen[1], abs=1e-12)
-
-
-def _quick(drawn: Problem, arm: int) -> list[float]:
-    """P(reward 0 at once), P(reward 1 at once)."""
-    mean, law = float(drawn.means[arm]), drawn.delays[arm]
-    laws: Any = getattr(law, "laws", {0: law, 1: law})
-    by_reward = {float(reward): float(part.cdf(0)) for reward, part in dict(laws).items()}
-    return [(1.0 - mean) * by_reward[0.0], mean * by_reward[1.0]]
-
-
 def test_every_scenario_can_be_played() -> None:
     policies = [UCB(confidence=1.0), PrefixUCB(confidence=1.0, spread=True), PendingUCB(confidence=1.0)]
     with Failures() as failures:
-        for row in ROWS:
+        for row in ALL:
             with failures.case(row.name):
                 result = simulate(row.problem, policies, horizon=400, runs=1, workers=1, progress=False)
                 assert np.all(result.final > 0.0)
@@ -205,6 +226,8 @@ def test_a_pattern_that_is_no_rows_name_is_refused_with_a_hint(pattern: str, hin
     ("change", "message"),
     [
         ({"horizont": 5}, "odd.horizont is not known. Did you mean 'horizon'?"),
+        ({"max_runs": 1}, "odd.max_runs is 1; give a whole number from 2 to 15,360"),
+        ({"twin": 5}, "odd.twin is 5; give"),
         ({"horizon": 0}, "odd.horizon is 0; give a whole number from 1 to"),
         ({"problem": {"rewards": {"best": 2.0, "gap": 0.1, "arms": 2}, "delays": {"law": "Never"}}}, "odd.problem"),
     ],

@@ -51,7 +51,7 @@ def test_rows_of_a_kind_bring_all_that_is_theirs(scores: Scores) -> None:
     assert part.kinds == ["lost"]
     assert part.labels == scores.labels
     assert part.runs.tolist() == [3840, 100]
-    for name in ("regret", "stderr", "error", "ratio"):
+    for name in ("regret", "stderr", "error", "losing", "ratio"):
         assert np.array_equal(getattr(part, name), getattr(scores, name)[3:])
     assert scores.of_kind("nonsense").scenarios == ()
 
@@ -60,13 +60,14 @@ def test_parts_are_joined_in_their_order(scores: Scores) -> None:
     parts = [scores.select(lambda row, name=name: row.name == name) for name in ("four", "one", "five")]  # type: ignore[misc]
     joined = Scores.joined(parts)
     assert [row.name for row in joined.scenarios] == ["four", "one", "five"]
-    for name in ("regret", "stderr", "error", "ratio", "runs"):
+    for name in ("regret", "stderr", "error", "losing", "ratio", "runs"):
         assert np.array_equal(getattr(joined, name), getattr(scores, name)[[3, 0, 4]])
 
 
 def test_scores_of_one_row(row: Callable[..., Scenario]) -> None:
     final = np.array([[2.0, 4.0, 6.0], [1.0, 2.0, 3.0]])
-    found = Scores.of(row("one"), ["A", "B"], final)
+    found = Scores.of(row("one"), ["A", "B"], final, np.array([[True, False, True], [False] * 3]))
+    assert found.losing.tolist() == [[2.0 / 3.0, 0.0]]
     assert found.regret.tolist() == [[4.0, 2.0]]
     assert found.stderr[0] == pytest.approx([2.0 / math.sqrt(3.0), 1.0 / math.sqrt(3.0)])
     assert found.error.tolist() == [[0.0, 0.0]]  # run by run twice the other: the ratio is known for certain
@@ -84,7 +85,7 @@ def test_what_is_known_of_a_ratio_is_what_a_bootstrap_of_paired_runs_says() -> N
     again = np.stack([final[:, one].mean(axis=1) for one in picked])
     ratios = again / again[:, [means.argmin()]]
     expected = ratios.std(axis=0) / (means / means.min())
-    found = Scores.of(Scenario("x", "", 1, False, False, False, {}), "ABCD", final)
+    found = Scores.of(Scenario("x", "", 1, False, False, False, {}), "ABCD", final, final < 0.0)
     assert (found.error / found.ratio)[0] == pytest.approx(expected, rel=0.08)
     assert found.max_rel_error == pytest.approx(expected.max(), rel=0.08)
     alone = final.std(axis=1) / means / math.sqrt(runs)
@@ -101,4 +102,4 @@ def test_a_policy_without_regret_is_refused_and_named(row: Callable[..., Scenari
     with pytest.raises(
         InvalidParameter, match=r"row 'one': the regret of A( and of B)? is 0, .*; give arms that differ"
     ):
-        Scores.of(row("one"), ["A", "B"], final)
+        Scores.of(row("one"), ["A", "B"], final, final < 0.0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from belated import Problem
 from belated.delays import ByReward, Fixed, FromScipy, Mixture, Never, PacketLoss, Pareto
 from belated.errors import ConfigurationError
-from belated.policies import UCB, PatientBandits, PendingUCB, PrefixUCB, ThompsonSampling
+from belated.policies import UCB, ImputedUCB, PatientBandits, PrefixUCB, ThompsonSampling
 from belated.rewards import Bernoulli, Beta, Categorical
 from belated.studies import config
 from belated.studies.config import read_simulation, read_sweep
@@ -43,12 +43,12 @@ def test_what_may_be_left_out(file: Path) -> None:
 
 
 def test_without_policies_the_usual_ones_are_compared(file: Path) -> None:
-    """UCB, Thompson sampling and the two that the documentation advises, all with c = 1; in a sweep too."""
+    """UCB, Thompson sampling and the two defaults; in a sweep too."""
     usual = [
         UCB(confidence=1.0),
         ThompsonSampling(),
         PrefixUCB(confidence=1.0, spread=True),
-        PendingUCB(confidence=1.0),
+        ImputedUCB(confidence="anytime"),
     ]
     text = TEXT.replace(P, "")
     file.write_text(text)
@@ -133,7 +133,11 @@ MISTAKES = [
     (f"[problem]\n{R}\n{D}\n\n{P}", f"policies = []\n[problem]\n{R}\n{D}", "policies is []; give a section [[polic"),
     (P, P.replace("[[policies]]", "[policies]"), "policies is {policy = 'UCB'}; give a section [[policies]]"),
     (f"[problem]\n{R}\n{D}", "problem = 3", "problem is 3; give a table with rewards and delays."),
-    ('"UCB"', '"UBC"', "policies[0].policy is 'UBC', which is not a policy. Did you mean 'UCB'? There are Optim"),
+    (
+        '"UCB"',
+        '"UBC"',
+        "policies[0].policy is 'UBC', which is not a policy. Did you mean 'UCB'? There are ImputedUCB, Optim",
+    ),
     ('"UCB"', '"SE"', "policies[0].policy is 'SE', which is not a policy. Did you mean 'SuccessiveElimination'?"),
     ('"UCB"', "3", "policies[0].policy is 3; give the name of a policy: "),
     ('policy = "UCB"', "delta = 0.1", "policies[0].policy is missing; give the name of a policy: "),

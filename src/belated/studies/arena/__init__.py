@@ -15,14 +15,15 @@ from belated.policies._base.policy import parameter_text
 from belated.specs.tables import suggest
 from belated.studies.arena.scenarios import Scenario, scenarios
 from belated.studies.arena.scores import Scores
+from belated.studies.arena.still_losing import checkpoints, still_losing
 from belated.studies.runner import RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.studies.study import Cell, Study
-from belated.validation import check_integer, fields_of
+from belated.validation import MAX_HORIZON, check_integer, fields_of
 
 __all__ = ["Scenario", "Scores", "contestants", "labels_of", "play", "scenarios"]
 
-FIRST_RUNS, MAX_RUNS = 120, 15_360
-"""Runs of a scenario at first, and at most."""
+FIRST_RUNS = 120
+"""Runs of a scenario at first."""
 SCENARIOS_ON_DEVICE = 32
 """Scenarios that a device plays at a time."""
 PRECISION = 0.05
@@ -59,16 +60,31 @@ def _label(policy: Policy, policies: Sequence[Policy]) -> str:
     cls = type(policy)
     namesakes = [other for other in policies if type(other).label == cls.label]
     parts = [cls.label]
-    always = policy.label.removeprefix(cls.label).split()  # a parameter that its own label names
+    always = _variant_words(policy)
     if any(type(other) is not cls for other in namesakes) and ":" in POLICIES.name_of(cls):
         parts.append(f"({cls.__name__})")
     same_class = [other for other in namesakes if type(other) is cls]
     for field in fields(policy):
         value = getattr(policy, field.name)
-        differs = field.name in always or any(getattr(other, field.name) != value for other in same_class)
-        if differs and value is not None and value is not False:
+        others = [
+            getattr(other, field.name)
+            for other in same_class
+            if getattr(other, field.name) not in _variant_words(other)
+        ]
+        if value in always:
+            parts.append(value)
+        elif (
+            value is not None
+            and value is not False
+            and (field.name in always or any(other != value for other in others))
+        ):
             parts.append(parameter_text(field.name, value))
     return " ".join(parts)
+
+
+def _variant_words(policy: Policy) -> list[str]:
+    """The parameters, or their values, that a policy's own label names."""
+    return policy.label.removeprefix(type(policy).label).split()
 
 
 def variants(name: str, cls: type[Policy]) -> Iterator[Policy]:
@@ -125,8 +141,8 @@ def play(
     are shuffled in each run, so that no policy gains from their order.
 
     ``runs`` is the number of runs of each scenario. Without it a scenario is played until the standard error of each
-    policy's ratio to the best is at most a twentieth of the ratio, or there are 15,360 runs. ``watch`` is called on the
-    way, with a device from several threads, one after the other.
+    policy's ratio to the best is at most a twentieth of the ratio, or there are ``scenario.max_runs``. ``watch`` is
+    called on the way, with a device from several threads, one after the other.
 
     >>> scores = play(scenarios(["fixed-500"]), contestants(["UCB", "ThompsonSampling"]), runs=8)
     >>> [round(float(ratio)) for ratio in scores.ratio[0]]
@@ -143,13 +159,11 @@ def play(
         check_integer("runs", runs, 2)
     labels = labels_of(policies)
     scores: dict[Scenario, Scores] = {}
-    runner = StudyRunner(seed=seed, workers=workers, device=device, watch=watch)
+    runner = StudyRunner(seed=seed, workers=workers, device=device, watch=watch, max_horizon_on_device=MAX_HORIZON)
 
     def play_one(scenario: Scenario) -> Scores:
-        cell = Cell({}, scenario.problem, tuple(policies), scenario.horizon)
-        least, most = runs or FIRST_RUNS, runs or MAX_RUNS
-        study = Study(scenario.name, scenario.reason, (), labels, (cell,), least, most, 1, shuffle=True)
-        return runner.run(study, _until_precise(scenario, labels, least, most))
+        study = study_of(scenario, policies, labels, runs)
+        return runner.run(study, _until_precise(scenario, study))
 
     ordered = scenarios if device == "cpu" else sorted(scenarios, key=lambda scenario: -scenario.horizon)
     try:
@@ -163,16 +177,26 @@ def play(
     return Scores.joined([scores[scenario] for scenario in scenarios])
 
 
-def _until_precise(scenario: Scenario, labels: Sequence[str], runs: int, max_runs: int) -> StoppingRule[Scores]:
+def study_of(scenario: Scenario, policies: Sequence[Policy], labels: Sequence[str], runs: int | None) -> Study:
+    """A scenario as a study: of that many runs, or of as many as it needs."""
+    cell = Cell({}, scenario.problem, tuple(policies), scenario.horizon)
+    least, most = runs or min(FIRST_RUNS, scenario.max_runs), runs or scenario.max_runs
+    rounds = checkpoints(scenario.horizon)
+    return Study(scenario.name, scenario.reason, (), tuple(labels), (cell,), least, most, rounds, shuffle=True)
+
+
+def _until_precise(scenario: Scenario, study: Study) -> StoppingRule[Scores]:
     """Add batches of runs until each ratio is known to the precision, or there are no more runs."""
-    results = yield RunBatch([0], runs)
-    final = results[0].final
-    scores = Scores.of(scenario, labels, final)
+    problem = study.cells[0].problem
+    results = yield RunBatch([0], study.runs)
+    final, losing = results[0].final, still_losing(problem, results[0])
+    scores = Scores.of(scenario, study.labels, final, losing)
     number = 1
-    while (count := final.shape[1]) < max_runs and (excess := scores.max_rel_error / PRECISION) > 1.0:
-        total = min(int(1.1 * count * excess**2) + 1, 4 * count, max_runs)
+    while (count := final.shape[1]) < study.max_runs and (excess := scores.max_rel_error / PRECISION) > 1.0:
+        total = min(int(1.1 * count * excess**2) + 1, 4 * count, study.max_runs)
         results = yield RunBatch([0], total - count, number=number, earlier_runs=count)
         final = np.concatenate([final, results[0].final], axis=1)
-        scores = Scores.of(scenario, labels, final)
+        losing = np.concatenate([losing, still_losing(problem, results[0])], axis=1)
+        scores = Scores.of(scenario, study.labels, final, losing)
         number += 1
     return scores

@@ -18,12 +18,14 @@ import numpy.typing as npt
 from belated._version import __version__
 from belated.atomic_output import StagedOutput
 from belated.errors import InvalidParameter, StateError
-from belated.studies.arena.scenarios import KINDS, Scenario
+from belated.studies.arena.scenarios import KINDS, MAX_RUNS, Scenario
+from belated.studies.arena.twins import pairs, twin_limit
 
 HIGH = 1.25
 """Ratios above this are counted."""
-FORMAT = "belated.arena.1"
-_ARRAYS = ("regret", "stderr", "error", "runs")
+FORMAT, OLD_FORMAT = "belated.arena.2", "belated.arena.1"
+"""Files are written in the first; the old one has no shares of runs that still lose."""
+_ARRAYS = ("regret", "stderr", "error", "losing", "runs")
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,23 @@ class Scores:
     """Of the regrets."""
     error: npt.NDArray[np.float64]
     """Standard error of the ratios, from paired runs."""
+    losing: npt.NDArray[np.float64]
+    """Share of the runs that still lose at the end, by :func:`~belated.studies.arena.still_losing.still_losing`; NaN
+    where it is not known."""
     runs: npt.NDArray[np.int64]
     """Of each scenario."""
 
     @classmethod
-    def of(cls, scenario: Scenario, labels: Sequence[str], final: npt.NDArray[np.float64]) -> Scores:
-        """The scores of one scenario; ``final`` is (policies, runs). Standard errors of ratios are by the delta method
-        from paired runs. An error if some policy has no regret, so that nothing can be divided by it."""
+    def of(
+        cls,
+        scenario: Scenario,
+        labels: Sequence[str],
+        final: npt.NDArray[np.float64],
+        losing: npt.NDArray[np.bool_],
+    ) -> Scores:
+        """The scores of one scenario; ``final`` and ``losing`` are (policies, runs). Standard errors of ratios are by
+        the delta method from paired runs. An error if some policy has no regret, so that nothing can be divided by
+        it."""
         means, runs = final.mean(axis=1), final.shape[1]
         without = [label for label, mean in zip(labels, means, strict=True) if not mean > 0.0]
         if without:
@@ -55,7 +67,8 @@ class Scores:
         ratio = means / means[best]
         influence = (final - ratio[:, None] * final[best]) / means[best]
         stderr, error = (numbers.std(axis=1, ddof=1) / math.sqrt(runs) for numbers in (final, influence))
-        return cls((scenario,), tuple(labels), means[None], stderr[None], error[None], np.array([runs]))
+        share = losing.mean(axis=1)
+        return cls((scenario,), tuple(labels), means[None], stderr[None], error[None], share[None], np.array([runs]))
 
     @classmethod
     def joined(cls, parts: Sequence[Scores]) -> Scores:
@@ -80,7 +93,11 @@ class Scores:
         """How precise the ratios are, as a sentence; empty where a scenario has too few runs to say."""
         if int(self.runs.min()) < 30:
             return ""
-        return f"Standard errors are at most {100 * self.max_rel_error:.1f} % of a ratio."
+        few = self.select(lambda scenario: scenario.max_runs < MAX_RUNS)
+        others = self.select(lambda scenario: scenario.max_runs == MAX_RUNS)
+        texts = [f"{100 * others.max_rel_error:.1f} % of a ratio"] if others.scenarios else []
+        texts += [f"{100 * few.max_rel_error:.1f} % where scenarios are long"] if few.scenarios else []
+        return f"Standard errors are at most {', '.join(texts)}."
 
     def select(self, condition: Callable[[Scenario], bool]) -> Scores:
         """The scores of some scenarios."""
@@ -108,6 +125,34 @@ class Scores:
     def means(self) -> npt.NDArray[np.float64]:
         return np.array([self.geometric_mean(label) for label in self.labels])
 
+    @property
+    def limits(self) -> npt.NDArray[np.float64]:
+        """Of each scenario with a twin, the least that the geometric mean of any policy's ratios on the two can be, by
+        the twin lemma with the lowest regrets of this table; 1 of all others, and where the twin is not there."""
+        limits = np.ones(len(self.scenarios))
+        best = self.regret.min(axis=1)
+        for first, second in pairs(self.scenarios):
+            limit = twin_limit(self.scenarios[first], self.scenarios[second])
+            limits[[first, second]] = limit.ratio(float(best[first]), float(best[second]))
+        return limits
+
+    def relative_mean(self, label: str) -> float:
+        """The geometric mean of a policy's ratios, each divided by the limit of its scenario: how far the policy is
+        from what the twin lemma leaves to all policies. Apart from the error of the measured regrets it is never below
+        1; the lemma does not say that a policy can have 1."""
+        return self.geometric_mean(label) / float(np.exp(np.log(self.limits).mean()))
+
+    def losing_mean(self, label: str) -> float:
+        """The share of a policy's runs that still lose at the end, the mean over the scenarios; NaN if not known."""
+        column = self.losing[:, self.labels.index(label)]
+        return float(column.mean()) if column.size else math.nan
+
+    def most_losing(self, label: str) -> tuple[str, float]:
+        """The scenario in which the largest share of a policy's runs still loses at the end, and the share."""
+        column = np.nan_to_num(self.losing[:, self.labels.index(label)])
+        number = int(column.argmax())
+        return self.scenarios[number].name, float(column[number])
+
     def worst(self, label: str) -> tuple[str, float]:
         """The scenario in which a policy does worst, and its ratio there."""
         column = self.ratio[:, self.labels.index(label)]
@@ -126,6 +171,7 @@ class Scores:
 def write(stage: StagedOutput, scores: Scores) -> None:
     """Write scores.json, ratios.csv, arena.md, and the pictures arena and arena-small as png and svg."""
     from belated.simulation.figures import save_figure
+    from belated.studies.arena.page import markdown
     from belated.studies.arena.picture import heat_map, small_map
 
     stage.path("scores.json").write_text(json.dumps(to_dict(scores), indent=1) + "\n", encoding="utf-8")
@@ -139,6 +185,7 @@ def write(stage: StagedOutput, scores: Scores) -> None:
 def to_dict(scores: Scores) -> dict[str, Any]:
     """The scores as plain data."""
     arrays = {name: getattr(scores, name).tolist() for name in _ARRAYS}
+    arrays["losing"] = [[None if math.isnan(share) else share for share in row] for row in arrays["losing"]]
     rows = [scenario.to_dict() for scenario in scores.scenarios]
     return {"format": FORMAT, "version": __version__, "labels": list(scores.labels), "rows": rows, **arrays}
 
@@ -147,7 +194,7 @@ def read(path: Path) -> Scores:
     """The scores of a file ``scores.json``."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        if (format := data["format"]) == FORMAT:
+        if (format := data["format"]) in (FORMAT, OLD_FORMAT):
             return _scores(data)
     except FileNotFoundError:
         raise StateError(f"there is no file {str(path)!r}; give the scores.json that belated arena wrote.") from None
@@ -161,72 +208,34 @@ def read(path: Path) -> Scores:
 def _scores(data: Mapping[str, Any]) -> Scores:
     """The scores of plain data; a ValueError where its parts do not fit."""
     rows, labels = tuple(Scenario.from_dict(row) for row in data["rows"]), tuple(data["labels"])
-    regret, stderr, error = (np.array(data[name], np.float64) for name in _ARRAYS[:3])
-    runs = np.array(data["runs"], np.int64)
     shape = (len(rows), len(labels))
-    if not rows or not labels or any(array.shape != shape for array in (regret, stderr, error)):
-        raise InvalidParameter(f"regret, stderr and error must be {shape[0]} rows of {shape[1]} policies")
+    if data["format"] == OLD_FORMAT:
+        data = {**data, "losing": np.full(shape, np.nan)}
+    regret, stderr, error, losing = (np.array(data[name], np.float64) for name in _ARRAYS[:4])
+    runs = np.array(data["runs"], np.int64)
+    if not rows or not labels or any(array.shape != shape for array in (regret, stderr, error, losing)):
+        raise InvalidParameter(f"regret, stderr, error and losing must be {shape[0]} rows of {shape[1]} policies")
     if runs.shape != shape[:1]:
         raise InvalidParameter(f"runs must be one number for each of {shape[0]} rows")
     if not (np.all(np.isfinite([regret, stderr, error])) and np.all(regret > 0.0)):
         raise InvalidParameter("regrets must be numbers above 0, and their errors numbers")
-    return Scores(rows, labels, regret, stderr, error, runs)
+    if np.any((losing < 0.0) | (losing > 1.0)):
+        raise InvalidParameter("losing must be shares from 0 to 1, or null")
+    return Scores(rows, labels, regret, stderr, error, losing, runs)
 
 
 def _csv(scores: Scores) -> str:
     """A tidy table: one line for each scenario and policy."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["row", "kind", "held", "horizon", "runs", "policy", "regret", "stderr", "ratio", "ratio_stderr"])
-    ratio = scores.ratio
+    numbers = ["regret", "stderr", "ratio", "ratio_stderr", "limit", "losing"]
+    lines.writerow(["row", "kind", "held", "horizon", "runs", "policy", *numbers])
+    ratio, limits = scores.ratio, scores.limits
     for i, scenario in enumerate(scores.scenarios):
         for j, label in enumerate(scores.labels):
-            numbers = (scores.regret[i, j], scores.stderr[i, j], ratio[i, j], scores.error[i, j])
+            values = (scores.regret[i, j], scores.stderr[i, j], ratio[i, j], scores.error[i, j], limits[i])
+            losing = "" if math.isnan(scores.losing[i, j]) else f"{scores.losing[i, j]:.6g}"
             held = str(scenario.held_out).lower()
             start = (scenario.name, scenario.kind, held, scenario.horizon, scores.runs[i], label)
-            lines.writerow([*start, *(f"{number:.6g}" for number in numbers)])
+            lines.writerow([*start, *(f"{value:.6g}" for value in values), losing])
     return text.getvalue()
-
-
-def markdown(scores: Scores) -> str:
-    """The means of each policy, those of held-out scenarios separately, and every ratio."""
-    blocks = ["# Arena", *_summary(scores, "All scenarios", (False, True))]
-    if len({scenario.held_out for scenario in scores.scenarios}) > 1:
-        blocks += _summary(scores, "Development scenarios", (False,))
-        blocks += _summary(scores, "Held-out scenarios", (True,))
-    lines = [f"| scenario | {' | '.join(map(_cell, scores.labels))} |", "| :-- |" + " --: |" * len(scores.labels)]
-    for scenario, ratios in zip(scores.scenarios, scores.ratio, strict=True):
-        cells = " | ".join(f"**{ratio:.2f}**" if ratio == 1.0 else f"{ratio:.2f}" for ratio in ratios)
-        lines.append(f"| {scenario.name}{' (held out)' if scenario.held_out else ''} | {cells} |")
-    blocks += ["## Regret divided by the lowest in the scenario", "\n".join(lines)]
-    blocks += [scores.precision] if scores.precision else []
-    lines = ["| policy | scenarios |", "| :-- | :-- |"]
-    for label in scores.ranked():
-        column = scores.ratio[:, scores.labels.index(label)]
-        ratio_of = {scenario.name: ratio for scenario, ratio in zip(scores.scenarios, column, strict=True)}
-        worst = sorted(scores.above(label), key=lambda name: -ratio_of[name])
-        lines.append(f"| {_cell(label)} | {', '.join(f'{name} ({ratio_of[name]:.2f})' for name in worst) or 'none'} |")
-    return "\n\n".join([*blocks, f"## Scenarios above {HIGH:g}", "\n".join(lines)]) + "\n"
-
-
-def _cell(text: str) -> str:
-    """A text for a cell of a table, escaped."""
-    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())
-
-
-def _summary(scores: Scores, title: str, held_out: Sequence[bool]) -> list[str]:
-    """A heading, a table with a line for each policy, the best first, and a remark."""
-    kept = scores.select(lambda scenario: scenario.held_out in held_out)
-    kinds = kept.kinds
-    lines = [
-        f"| policy | all | {' | '.join(kinds)} | worst scenario | above {HIGH:g} |",
-        "| :-- |" + " --: |" * (1 + len(kinds)) + " :-- | --: |",
-    ]
-    for label in kept.ranked():
-        parts = [kept, *(kept.of_kind(kind) for kind in kinds)]
-        columns = " | ".join(f"{part.geometric_mean(label):.2f}" for part in parts)
-        name, ratio = kept.worst(label)
-        above = f"{len(kept.above(label))} of {len(kept.scenarios)}"
-        lines.append(f"| {_cell(label)} | {columns} | {name} ({ratio:.2f}) | {above} |")
-    remark = "Geometric means of the ratio to the best policy of each scenario."
-    return [f"## {title} ({len(kept.scenarios)})", "\n".join(lines), remark]

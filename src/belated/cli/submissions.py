@@ -1,0 +1,76 @@
+"""``belated arena --submissions`` and ``--verify``: the policies that others submit to the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from belated.cli.console import console, note_written, progress_bar
+from belated.cli.json_output import print_json
+from belated.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from belated.studies.arena import Scenario
+    from belated.studies.runner import RunnerStep
+
+
+def play_submissions(
+    folder: Path, scenarios: Sequence[Scenario], workers: int | None, device: str, json: bool, quiet: bool
+) -> None:
+    """Check every submission of a folder, play it, and write its record."""
+    from belated.studies.arena.submissions import play_record, read_submissions, write_record
+    from belated.testing import check_policy
+
+    written = {}
+    for submission in read_submissions(folder):
+        if not (json or quiet):
+            console().print(f"{submission.name}: checking, then playing {len(scenarios)} scenarios")
+        try:
+            check_policy(submission.policy())
+        except AssertionError as error:
+            raise ConfigurationError(f"{submission.folder} breaks the contract of a policy: {error}") from error
+        record = _watched(partial(play_record, submission, scenarios, workers=workers, device=device), scenarios, quiet)
+        written[submission.name] = str(write_record(submission, record))
+    if json:
+        print_json({"records": written})
+    elif not quiet:
+        note_written(", ".join(written.values()))
+
+
+def verify_submissions(
+    folder: Path, scenarios: Sequence[Scenario], workers: int | None, device: str, json: bool, quiet: bool
+) -> None:
+    """Play what is recorded of every submission of a folder again; exit status 1 if something differs."""
+    from belated.studies.arena.submissions import read_record, read_submissions, verify
+
+    wrong = {}
+    for submission in read_submissions(folder):
+        record = read_record(submission)
+        again = partial(verify, submission, record, scenarios, workers=workers, device=device)
+        wrong[submission.name] = found = _watched(again, scenarios, quiet)
+        if not json and not quiet:
+            count = sum(scenario.name in record.scenarios for scenario in scenarios)
+            verdict = f"{count} scenarios, the same to the bit" if not found else f"{len(found)} of {count} differ"
+            console().print(f"{submission.name}: {verdict}")
+        if not json:
+            for name, why in found.items():
+                console(stderr=True).print(f"{submission.name}: {name} {why}.")
+    if json:
+        print_json({"wrong": wrong, "same": not any(wrong.values())})
+    if any(wrong.values()):
+        raise typer.Exit(1)
+
+
+def _watched(play: Any, scenarios: Sequence[Scenario], quiet: bool) -> Any:
+    """Call a function that takes ``watch``, with a progress bar."""
+    with progress_bar(quiet) as bar:
+
+        def watch(step: RunnerStep) -> None:
+            if bar is not None:
+                bar.show(step.progress, f"{step.finished + 1}/{len(scenarios)} {step.study}")
+
+        return play(watch=watch)
