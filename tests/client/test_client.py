@@ -29,6 +29,7 @@ from belated.errors import (
 )
 from belated.policies import (
     UCB,
+    ImputedUCB,
     OptimisticPessimisticElimination,
     PendingUCB,
     PrefixElimination,
@@ -66,6 +67,7 @@ def client(server: LocalServer) -> Iterator[Client]:
         PrefixUCB(confidence=0.3),
         PrefixElimination(confidence=0.05),
         PendingUCB(confidence=0.3, patience=20),
+        ImputedUCB(confidence="anytime"),
     ],
     ids=repr,
 )
@@ -94,6 +96,9 @@ def test_client_equals_bandit(served: LocalServer, policy: Any) -> None:
                 client.observe(id, reward)
                 bandit.observe(ids[id], reward)
         assert client.summary() == bandit.summary()
+        assert all(
+            (arm.corrected_mean is not None) == isinstance(bandit.policy, ImputedUCB) for arm in client.summary()
+        )
         assert (client.arms, client.decisions, client.pending) == (bandit.arms, bandit.decisions, bandit.pending)
 
 

@@ -25,7 +25,9 @@ def test_older_servers_may_omit_newer_fields() -> None:
     (found,) = parse_summary({"arms": [old]})
     assert (found.arm, found.upper, found.lower_from, found.upper_from) == ("a", 1.0, None, None)
     (found,) = parse_summary({"arms": [{**old, "lower_from": 1, "upper_from": 2, "newer": 3}]})
-    assert (found.lower_from, found.upper_from) == (1, 2)
+    assert (found.lower_from, found.upper_from, found.corrected_mean, found.dependence) == (1, 2, None, None)
+    (found,) = parse_summary({"arms": [{**old, "corrected_mean": 0.6, "dependence": 0.99}]})
+    assert (found.corrected_mean, found.dependence) == (0.6, 0.99)
     with pytest.raises(KeyError):
         parse_summary({"arms": [known]})
 

@@ -63,6 +63,11 @@ class ProblemType(Enum):
     DECISION_CANCELLED = (409, "The decision was cancelled and takes no reward.", "Nothing.")
     DECISION_OBSERVED = (409, "The decision to cancel already has a reward.", "Nothing: it stays observed.")
     CANNOT_TAKE_BACK = (409, "The policy cannot retract a decision.", "Leave the decision pending.")
+    CANNOT_REPLACE = (
+        409,
+        "The policy cannot replace feedback, as `silence` needs.",
+        "Leave `silence` out, or choose another policy.",
+    )
     HISTORY_DIFFERS = (
         409,
         "The experiment's history differs from that of the imported bandit.",
@@ -102,7 +107,7 @@ class ProblemType(Enum):
     INVALID_POLICY = (422, "A parameter of the policy is out of range.")
     INVALID_SILENCE = (
         422,
-        "`silence` is out of range, or the policy cannot replace feedback.",
+        "`silence` is out of range.",
         "See the message, or leave it out.",
     )
     INVALID_TIME = (

@@ -25,7 +25,11 @@ def test_every_policy_serves(http: httpx2.Client) -> None:
     for key, policy in POLICIES.items():
         more = {parameter.name: 1.0 for parameter in fields_of(policy) if parameter.required}
         for name in dict.fromkeys((key, policy.label, key.lower())):
-            asked = {"name": f"policy-{name}", "arms": ["a", "b", "c"], "policy": {"name": name, **more}}
+            asked = {
+                "name": f"policy-{name}".replace(" ", "-"),
+                "arms": ["a", "b", "c"],
+                "policy": {"name": name, **more},
+            }
             made = http.post("/v1/experiments", json=asked)
             assert made.status_code == 201, made.text
             assert made.json()["policy"]["name"] == policy.label
@@ -44,8 +48,13 @@ def test_every_policy_serves(http: httpx2.Client) -> None:
                 assert first <= set(range(1, arm["pulls"] + 1)) if issubclass(policy, PrefixPolicy) else first == {None}
 
 
-USUAL = {"name": "Pending-UCB", "confidence": 1.0, "delta": 0.05}
+USUAL = {"name": "Imputed-UCB", "confidence": "anytime", "delta": 0.05}
 USUAL_WITH_SILENCE = {"name": "Prefix-UCB", "confidence": 1.0, "delta": 0.05, "spread": True}
+
+
+def without_defaults(policy: dict[str, Any]) -> dict[str, Any]:
+    """The policy without the parameters that may be left out."""
+    return {key: value for key, value in policy.items() if (key, value) not in {("delta", 0.05), ("confidence", 1.0)}}
 
 
 def test_a_policy_may_be_left_out(http: httpx2.Client) -> None:
@@ -56,8 +65,7 @@ def test_a_policy_may_be_left_out(http: httpx2.Client) -> None:
         asked = {"name": name, "arms": ["a", "b"], "silence": silence}
         made = http.post("/v1/experiments", json=asked)
         assert (made.status_code, made.json()["policy"]) == (201, usual)
-        short = {key: value for key, value in usual.items() if key in ("name", "spread")}
-        for same in ({}, {"policy": None}, {"policy": usual}, {"policy": short}):
+        for same in ({}, {"policy": None}, {"policy": usual}, {"policy": without_defaults(usual)}):
             again = http.post("/v1/experiments", json=asked | same)
             assert (again.status_code, again.json()) == (200, made.json())
         for other in others:
@@ -66,9 +74,9 @@ def test_a_policy_may_be_left_out(http: httpx2.Client) -> None:
 
     for_each(
         [
-            (USUAL, None, [USUAL_WITH_SILENCE, {"name": "Pending-UCB", "confidence": "theory"}]),
-            (USUAL_WITH_SILENCE, {"after": 60, "reward": 0}, [USUAL, {"name": "PrefixUCB"}]),
-            (USUAL_WITH_SILENCE, {"after": 60, "reward": 1}, [USUAL]),
+            (USUAL, None, [USUAL_WITH_SILENCE, {"name": "Imputed-UCB"}]),
+            (USUAL_WITH_SILENCE, {"after": 60, "reward": 0}, [{"name": "Pending-UCB"}, {"name": "PrefixUCB"}]),
+            (USUAL_WITH_SILENCE, {"after": 60, "reward": 1}, [{"name": "Pending-UCB"}]),
         ],
         check,
     )
@@ -84,8 +92,7 @@ def test_the_words_for_the_usual_policy_are_true(http: httpx2.Client) -> None:
     assert f"Default: {DEFAULT_POLICY}" in request["properties"]["policy"]["description"]
     page = (Path(__file__).parents[3] / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
     for usual in (USUAL, USUAL_WITH_SILENCE):
-        given = json.dumps({key: value for key, value in usual.items() if key not in ("delta", "confidence")})
-        assert f"`{given}`" in page
+        assert f"`{json.dumps(without_defaults(usual))}`" in page
 
 
 def test_a_bandit_that_moves_says_which_policy_it_has(http: httpx2.Client) -> None:
@@ -100,7 +107,8 @@ def test_the_document_has_every_parameter_of_every_policy(http: httpx2.Client) -
     for key, properties in listed.items():
         assert set(properties) == {"name", *(parameter.name for parameter in fields_of(POLICIES[key]))}
     assert listed["PrefixUCB"]["spread"]["type"] == "boolean"
-    assert "decisions of the experiment" in listed["PendingUCB"]["patience"]["description"]
+    for name in ("ImputedUCB", "SafeImputedUCB", "PendingUCB"):
+        assert "decisions of the experiment" in listed[name]["patience"]["description"]
     assert listed["UCB"]["confidence"]["anyOf"][1:] == [{"enum": ["theory"]}, {"type": "null"}]
     assert all(
         each["description"] for properties in listed.values() for key, each in properties.items() if key != "name"

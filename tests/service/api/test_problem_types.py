@@ -69,8 +69,9 @@ def cases() -> Iterator[Case]:
             yield name, "experiment-damaged", route.path.format(id="damaged-1"), body
     create = "POST /v1/experiments"
     yield from spec_cases(create, "/v1/experiments", SPEC)
-    no_retraction = {**SPEC, "policy": {"name": "OPSE"}, "silence": {"after": 1, "reward": 0}}
-    yield create, "invalid-silence", "/v1/experiments", {"json": no_retraction}
+    silent = {**SPEC, "silence": {"after": 1, "reward": 0}}
+    for policy in ("OPSE", "Imputed-UCB"):
+        yield create, "cannot-replace", "/v1/experiments", {"json": {**silent, "policy": {"name": policy}}}
     yield create, "experiment-exists", "/v1/experiments", {"json": {**SPEC, "name": "colours", "seed": 9}}
     yield create, "experiment-damaged", "/v1/experiments", {"json": {**SPEC, "name": "damaged"}}
     arms = f"POST {EXPERIMENT}/arms"

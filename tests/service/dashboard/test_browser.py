@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from looking import LETTERS, PAGES
+from looking import LATE, LETTERS, PAGES, decided, made, made_with_late_rewards, told
 from playwright.sync_api import Browser
 from serving import LocalServer
 from watching import boxes, watching
@@ -113,7 +113,7 @@ def test_pages_are_whole_without_scripts(browser: Browser, demo: LocalServer) ->
 ENDS = """
 () => [...document.querySelectorAll('svg.chart')].flatMap(chart => {
   const room = chart.closest('.drawing').getBoundingClientRect();
-  const wanted = '.grid, .axis, .bar, .area, .interval, .cap, .line, .bracket, .mean, .gone';
+  const wanted = '.grid, .axis, .bar, .area, .interval, .cap, .line, .bracket, .mean, .corrected, .gone';
   return [...chart.querySelectorAll(wanted)].map(one => one.getBoundingClientRect())
     .filter(box => box.left < room.left - 1 || box.right > room.right + 1).map(box => box.toJSON());
 })
@@ -168,6 +168,101 @@ def test_many_labels_make_room_for_each_other(browser: Browser, demo: LocalServe
             assert len(letters) >= 4 + 5 + 5 + 5 + 5
             assert overlapping(letters) == []
             seen.keep(f"labels-{width}")
+
+
+# ---- policies that correct means ----
+
+
+@pytest.fixture(scope="module")
+def late(sqlite_server: LocalServer) -> LocalServer:
+    """A server with the experiments ``late``, with Imputed-UCB, and ``other``."""
+    with sqlite_server.client() as http:
+        made_with_late_rewards(http, "late")
+        made(http, "other", list(LATE))
+        decided(http, "other", "first")
+        told(http, "first", 1.0)
+    return sqlite_server
+
+
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("width", [390, pytest.param(768, marks=pytest.mark.slow), 1400])
+def test_corrected_means_are_shown_and_explained(browser: Browser, late: LocalServer, width: int, scheme: Any) -> None:
+    viewport = {"width": width, "height": 900}
+    with watching(browser, late.url, "/experiments/late", viewport=viewport, color_scheme=scheme) as seen:
+        seen.keep(f"late-{width}-{scheme}")
+        page = seen.page
+        arms = page.request.get(f"{late.url}/v1/experiments/late").json()["arms"]
+        rows = page.locator("#dependence li")
+        assert rows.count() == len(LATE)
+        said = [
+            ("High rewards come later than low ones.", "> 99.9 % sure", True),
+            ("Low rewards come later than high ones.", "> 99.9 % sure", True),
+            ("No sign of it.", "% sure", False),
+            ("No feedback yet.", "–", False),
+        ]
+        for place, (sentence, sure, depends) in enumerate(said):
+            shown = rows.nth(place)
+            assert arms[place]["arm"] in shown.inner_text()
+            assert sentence in shown.inner_text()
+            assert sure in shown.locator(".how-sure").inner_text()
+            assert (shown.get_attribute("class") == "depends") == depends
+            ground = "getComputedStyle(document.querySelector('#dependence')).backgroundColor"
+            letters = shown.locator(".how-sure").evaluate("one => getComputedStyle(one.lastElementChild || one).color")
+            assert contrast(letters, page.evaluate(ground)) >= 4.5
+        bars = boxes(page, "#dependence .sureness :is(.sure, .unsure)")
+        assert len(bars) == sum((arm["dependence"] or 0.0) >= 0.004 for arm in arms)
+        tracks = boxes(page, "#dependence .track")
+        assert all(bar["width"] == pytest.approx(tracks[0]["width"], rel=0.01) for bar in bars[:2])
+        assert page.evaluate(COVERED) == []
+        cut = (
+            "[...document.querySelectorAll('.how-sure > span')].filter(one => one.scrollWidth > one.clientWidth).length"
+        )
+        assert page.evaluate(cut) == 0
+        assert page.evaluate(ENDS) == []
+        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+        heads = page.locator("#arms thead th").all_inner_texts()
+        cells = page.locator("#arms tbody tr").first.locator("td, th").all_inner_texts()
+        assert heads[5:8] == ["Mean", "Corrected mean", "Dependence"]
+        assert cells[5:8] == [f"{arms[0]['mean']:.3f}", f"{arms[0]['corrected_mean']:.3f}", "> 99.9 %"]
+        explained = page.locator("#arms thead abbr")
+        assert [len(explained.nth(place).get_attribute("title") or "") > 40 for place in range(2)] == [True, True]
+        assert page.locator(".chart.estimates .corrected").count() == len(LATE) - 1
+        described = page.locator(".chart.estimates > desc").text_content() or ""
+        assert f"corrected mean {arms[0]['corrected_mean']:.3f}" in described
+
+
+COVERED = """
+() => [...document.querySelectorAll('#dependence li')].flatMap(row => {
+  const parts = [...row.querySelectorAll('.armname, .sureness, .how-sure > span, p')];
+  const boxes = parts.map(one => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    return (one.matches('.sureness') ? one : range).getBoundingClientRect();
+  });
+  return boxes.flatMap((one, place) => boxes.slice(0, place).filter(other => one.left < other.right + 4
+    && other.left < one.right + 4 && one.top < other.bottom && other.top < one.bottom).map(() => row.innerText));
+})
+"""
+"""Rows in which two parts cover each other, or nearly."""
+
+
+def test_other_policies_have_no_corrected_means(browser: Browser, late: LocalServer) -> None:
+    with watching(browser, late.url, "/experiments/other") as seen:
+        assert seen.page.locator("#dependence, .corrected, abbr").count() == 0
+        assert seen.page.locator("#arms thead th").count() == 10
+        assert "orrected" not in seen.page.content()
+
+
+def test_the_first_feedback_shows_without_a_reload(browser: Browser, late: LocalServer) -> None:
+    with late.client() as http:
+        made(http, "fresh", ["a", "b"], policy="Imputed-UCB")
+        decided(http, "fresh", "fresh-0")
+        with watching(browser, late.url, "/experiments/fresh") as seen:
+            assert "This shows with the first feedback." in seen.page.locator("#dependence").inner_text()
+            told(http, "fresh-0", 1.0)
+            seen.page.locator("#dependence li").first.wait_for()
+            text = "All its feedback so far is 1. The rest may differ: its mean is taken to be 0.750."
+            assert text in seen.page.locator("#dependence").inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])

@@ -174,9 +174,15 @@ PROMISES: list[tuple[dict[str, Any] | None, str, str]] = [
     ({"name": "Prefix-UCB", "confidence": "theory", "spread": True}, f"Prefix-UCB's bounds, {HOLDS}.", "guide"),
     ({"name": "OPSE"}, "OPSE's bounds at c = 1, a guide without guarantee.", HOLDS),
     ({"name": "OPSE", "confidence": 2}, "OPSE's bounds at c = 2, a guide without guarantee.", HOLDS),
-    (None, "Pending-UCB's bounds at c = 1, a guide without guarantee.", HOLDS),
+    (None, "Imputed-UCB's bounds at a level that grows with time, a guide without guarantee.", HOLDS),
+    ({"name": "Pending-UCB"}, "Pending-UCB's bounds at c = 1, a guide without guarantee.", HOLDS),
     ({"name": "Prefix-UCB", "confidence": 0.25}, "Prefix-UCB's bounds at c = 0.25, a guide without guarantee.", HOLDS),
     ({"name": "UCB", "confidence": None}, "UCB's bounds. Dashed", HOLDS),
+    (
+        {"name": "Imputed-UCB", "confidence": "anytime"},
+        "Imputed-UCB's bounds at a level that grows with time, a guide without guarantee.",
+        HOLDS,
+    ),
 ]
 
 

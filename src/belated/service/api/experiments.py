@@ -36,7 +36,7 @@ SPEC = (
     done="The same experiment already existed.",
     refusals=(
         *SPEC,
-        ProblemType.INVALID_SILENCE,
+        ProblemType.CANNOT_REPLACE,
         ProblemType.EXPERIMENT_EXISTS,
         ProblemType.EXPERIMENT_DAMAGED,
     ),

@@ -182,6 +182,20 @@ class ArmAnswer(msgspec.Struct):
         ),
     ] = None
     upper_from: Annotated[int | None, doc("The same for `upper`.")] = None
+    corrected_mean: Annotated[
+        float | None,
+        doc(
+            "For policies that correct means for late feedback (Imputed-UCB), the mean as the policy takes it; null "
+            "for others, and before the first feedback."
+        ),
+    ] = None
+    dependence: Annotated[
+        float | None,
+        doc(
+            "For these policies, how sure the policy is that the arm's delays depend on its rewards, from 0 to 1: 1 "
+            "minus the p-value of the test."
+        ),
+    ] = None
 
 
 class SilenceAnswer(msgspec.Struct):

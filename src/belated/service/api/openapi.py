@@ -28,11 +28,14 @@ PATH_PARAMETERS = {
     "name": (messages.ExperimentName, "The name of the experiment."),
     "id": (messages.Id, "The id of the decision, percent-encoded where necessary."),
 }
+_PATIENCE = (
+    "The longest plausible delay, in decisions of the experiment, not in seconds: how many it makes, at its busiest, "
+    "while feedback may still arrive. Default: "
+)
 POLICY_PARAMETERS: dict[str, dict[str, str]] = {
-    "PendingUCB": {
-        "patience": "The longest plausible delay, in decisions of the experiment, not in seconds: how many it makes, "
-        "at its busiest, while feedback may still arrive. Default: 4 times the longest delay of the arm so far.",
-    },
+    "ImputedUCB": {"patience": f"{_PATIENCE}estimated from the delays so far."},
+    "SafeImputedUCB": {"patience": f"{_PATIENCE}estimated from the delays so far."},
+    "PendingUCB": {"patience": f"{_PATIENCE}4 times the longest delay of the arm so far."},
 }
 """Parameters of policies whose meaning differs over HTTP."""
 
@@ -173,5 +176,5 @@ def _number(domain: Domain) -> dict[str, Any]:
         schema["exclusiveMaximum" if domain.open_high else "maximum"] = domain.high
     else:
         schema["exclusiveMaximum"] = HUGE
-    words = [{"enum": [domain.word]}] if domain.word else []
+    words = [{"enum": list(domain.words)}] if domain.words else []
     return {"anyOf": [schema, *words, {"type": "null"}]} if domain.optional or words else schema

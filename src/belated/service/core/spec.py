@@ -13,7 +13,7 @@ from belated.kernel.rng import check_seed, fresh_seed
 from belated.live.arm_names import check_arm_names
 from belated.live.learner import Learner
 from belated.policies import POLICIES, Policy, default_policy
-from belated.policies._base.encode import supports_retraction
+from belated.policies._base.encode import supports_replacement
 from belated.service.problem_types import ProblemType
 from belated.specs.laws import complete_saved
 from belated.validation import fields_of
@@ -100,9 +100,9 @@ def _check_silence(silence: Silence, policy: Policy) -> None:
         )
     if not 0.0 <= silence.reward <= 1.0:
         raise ProblemType.INVALID_SILENCE.error(f"silence.reward is {silence.reward!r}; give a number in [0, 1].")
-    if not supports_retraction(policy):
-        raise ProblemType.INVALID_SILENCE.error(
-            f"{policy.label} cannot replace feedback, so it cannot impute any; leave silence out."
+    if not supports_replacement(policy):
+        raise ProblemType.CANNOT_REPLACE.error(
+            f"{policy.label} cannot replace feedback, so it cannot impute any; leave silence out, or choose Prefix-UCB."
         )
 
 

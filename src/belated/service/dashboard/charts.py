@@ -13,7 +13,18 @@ from belated.formatting import compact, duration, grouped
 from belated.service.api.messages import ArmAnswer, CurveAnswer, DelaysAnswer
 from belated.service.dashboard import svg
 from belated.service.dashboard.counters import Ages, Bracket, Elimination, Traffic, most_pulled
-from belated.service.dashboard.formatting import DAY, HOUR, MINUTE, clock_time, figure, prefix, share, truncate
+from belated.service.dashboard.formatting import (
+    CORRECTED_FROM,
+    DAY,
+    HOUR,
+    MINUTE,
+    SURE,
+    clock_time,
+    figure,
+    prefix,
+    share,
+    truncate,
+)
 from belated.service.timestamps import parse
 
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -131,8 +142,9 @@ def share_bar(arms: list[ArmAnswer], slots: dict[int, int]) -> Markup:
 
 
 def estimates_chart(arms: list[ArmAnswer], brackets: list[Bracket], slots: dict[int, int]) -> Markup:
-    """A row per arm: a line for the bounds, a bar for the bracket, a dot for the mean."""
-    indices = sorted(most_pulled(arms)[:MAX_ROWS])
+    """A row per arm: a line for the bounds, a bar for the bracket, a dot for the mean, and a diamond for the corrected
+    mean of a policy that has one."""
+    indices = chart_rows(arms)
     height = ROWS_TOP + ROW * len(indices) + ROWS_BOTTOM
     ends = [end for index in indices for end in _ends(arms[index], brackets[index])]
     low = math.floor(10 * min(ends)) / 10
@@ -160,9 +172,14 @@ def estimates_chart(arms: list[ArmAnswer], brackets: list[Bracket], slots: dict[
     return svg.chart("estimates", "Estimate and interval of each arm", description, height, parts)
 
 
+def chart_rows(arms: list[ArmAnswer]) -> list[int]:
+    """The indices of the arms with a row of their own: all if they are few, else the most pulled."""
+    return sorted(most_pulled(arms)[:MAX_ROWS])
+
+
 def _ends(arm: ArmAnswer, bracket: Bracket) -> list[float]:
     """Everything drawn for an arm. The bounds may not contain the rest, if they come from its first pulls."""
-    drawn = (arm.lower, arm.upper, arm.mean, bracket.all_fail, bracket.all_succeed)
+    drawn = (arm.lower, arm.upper, arm.mean, arm.corrected_mean, bracket.all_fail, bracket.all_succeed)
     return [min(max(each, 0.0), 1.0) for each in drawn if each is not None]
 
 
@@ -184,17 +201,32 @@ def _row(arm: ArmAnswer, bracket: Bracket, slot: int | None, y: float, x_of: Cal
         )
     if arm.mean is not None:
         parts.append(svg.element("circle", class_=f"mean {hue}", cx=svg.percent(x_of(arm.mean)), cy=y, r=4.5))
+    if arm.corrected_mean is not None:
+        diamond = svg.element("path", class_="corrected", d="M0,-7.5l7.5,7.5l-7.5,7.5l-7.5,-7.5Z")
+        parts.append(svg.element("svg", diamond, class_="mark", x=svg.percent(x_of(arm.corrected_mean)), y=y))
     return svg.element("g", *parts, class_="estimate" if arm.active else "estimate eliminated")
 
 
 def _describe_arm(arm: ArmAnswer, bracket: Bracket) -> str:
     state = "" if arm.active else ", eliminated"
     low, high = (f" ({prefix(first, arm.pulls)})" if first else "" for first in (arm.lower_from, arm.upper_from))
+    corrected = "" if arm.corrected_mean is None else f", corrected mean {figure(arm.corrected_mean)}"
     return (
-        f"{truncate(arm.arm)}{state}: mean of the observed {figure(arm.mean)}, bounds {figure(arm.lower)}{low} to "
-        f"{figure(arm.upper)}{high}, if all pending fail {figure(bracket.all_fail)}, if all succeed "
-        f"{figure(bracket.all_succeed)}"
+        f"{truncate(arm.arm)}{state}: mean of the observed {figure(arm.mean)}{corrected}, bounds "
+        f"{figure(arm.lower)}{low} to {figure(arm.upper)}{high}, if all pending fail {figure(bracket.all_fail)}, "
+        f"if all succeed {figure(bracket.all_succeed)}"
     )
+
+
+def sureness_bar(dependence: float) -> Markup:
+    """How sure a policy is that an arm's delays depend on its rewards, as a bar with a mark from which on it corrects
+    the mean."""
+    parts = [svg.element("rect", class_="track", width="100%", height=8, rx=4)]
+    if dependence >= MIN_BRACKET:
+        hue = "sure" if dependence >= SURE else "unsure"
+        parts.append(svg.element("rect", class_=hue, width=svg.percent(dependence), height=8, rx=4))
+    parts.append(svg.vertical("threshold", svg.percent(CORRECTED_FROM), -3, 11))
+    return svg.element("svg", *parts, class_="sureness", aria_hidden="true", focusable="false")
 
 
 # ---- delays ----

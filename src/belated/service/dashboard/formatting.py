@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import math
+
 from belated.formatting import compact, duration, grouped, shorten
 
-__all__ = ["clock_time", "compact", "distinguishable", "duration", "figure", "grouped", "prefix", "share", "truncate"]
+__all__ = [
+    "clock_time",
+    "compact",
+    "correction",
+    "distinguishable",
+    "duration",
+    "figure",
+    "grouped",
+    "prefix",
+    "share",
+    "sureness",
+    "truncate",
+]
 
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 LONGEST = 40
 """Characters of a name where space is limited."""
+CORRECTED_FROM = math.erf(math.sqrt(2.0))
+"""Two standard deviations, 95.4 %: from here on a mean is corrected."""
+SURE = 0.999
+"""From here on a dependence is stated. Below, it may be chance, as one looks at a page again and again."""
 
 
 def share(part: float) -> str:
@@ -24,6 +42,43 @@ def share(part: float) -> str:
 def figure(value: float | None) -> str:
     """An estimate."""
     return "–" if value is None else f"{value:.3f}"
+
+
+def sureness(dependence: float | None) -> str:
+    """How sure a policy is that delays depend on rewards; never quite.
+
+    >>> sureness(0.0), sureness(0.314), sureness(0.99999), sureness(None)
+    ('0 %', '31 %', '> 99.9 %', '–')
+    """
+    if dependence is None:
+        return "–"
+    return "> 99.9 %" if dependence >= SURE else f"{math.floor(100.0 * dependence)} %"
+
+
+def correction(observed: int, mean: float, corrected: float, dependence: float) -> str:
+    """What the corrected mean of an arm with feedback says.
+
+    >>> correction(500, 0.2, 0.31, 0.9999)
+    'High rewards come later than low ones. The mean so far, 0.200, is too low; corrected, it is 0.310.'
+    >>> correction(500, 0.2, 0.204, 0.97)
+    'Perhaps, or by chance. The mean so far, 0.200, is corrected a little, to 0.204.'
+    >>> correction(500, 0.2, 0.201, 0.314)
+    'No sign of it. The mean so far, 0.200, is not corrected.'
+    """
+    so_far = f"The mean so far, {figure(mean)},"
+    if dependence < CORRECTED_FROM:
+        if mean in (0.0, 1.0):
+            rest = f"The rest may differ: its mean is taken to be {figure(corrected)}."
+            return f"All its feedback so far is {mean:g}. {rest}"
+        return f"No sign of it. {so_far} is not corrected."
+    if dependence < SURE:
+        return f"Perhaps, or by chance. {so_far} is corrected a little, to {figure(corrected)}."
+    if abs(corrected - mean) <= 0.5 / (observed + 1):  # no more than it is moved towards 1/2 in any case
+        return f"They do, but it matters little. {so_far} is nearly right; corrected, it is {figure(corrected)}."
+    later, earlier, off = ("High", "low", "low") if corrected > mean else ("Low", "high", "high")
+    return (
+        f"{later} rewards come later than {earlier} ones. {so_far} is too {off}; corrected, it is {figure(corrected)}."
+    )
 
 
 def prefix(first: int, pulls: int) -> str:

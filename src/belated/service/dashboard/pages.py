@@ -116,6 +116,7 @@ class Pages:
             order=range(len(arms)) if len(arms) <= FEW_ARMS else most_pulled(arms)[:MAX_ROWS],
             eliminates=policy.shape().eliminates,
             covers_missing=policy.covers_missing,
+            corrects_mean=policy.corrects_mean,
         )
 
     async def asset(self, request: Request) -> Response:
