@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help paper claims test test-slow coverage test-cuda browser database lint bench arena coverage-of-intervals load torture docs pictures clean
+.PHONY: help paper claims test test-slow coverage test-cuda browser database lint bench arena arena-long coverage-of-intervals load torture docs pictures clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,11 +73,17 @@ lint: $(READY) ## style, types, import layers
 bench: $(READY) ## speed and memory, against limits, C programs and other libraries; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/bench.py
 
-arena: $(READY) ## every policy on every scenario; writes docs/which-policy.md and its figures
+arena: $(READY) ## every policy on every scenario; writes docs/which-policy.md with its figures, and docs/leaderboard.md
 	$(BIN)/belated arena --out out/arena
 	cp out/arena/scores.json docs/scripts/arena.json
 	cp out/arena/arena.png out/arena/arena-small.png docs/images/
 	$(BIN)/python docs/scripts/which_policy.py
+	$(BIN)/belated arena --submissions arena/submissions
+	$(BIN)/python docs/scripts/leaderboard.py
+
+arena-long: $(READY) ## the scenarios of a million rounds, on a GPU; writes docs/scripts/arena-long.json
+	$(BIN)/belated arena --long --device cuda --out out/arena-long
+	cp out/arena-long/scores.json docs/scripts/arena-long.json
 
 coverage-of-intervals: $(READY) ## how often the intervals of claims miss; writes the table of docs/notes/statistics.md
 	$(BIN)/python benchmarks/interval_coverage.py

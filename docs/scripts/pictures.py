@@ -1,6 +1,7 @@
 """Draw the pictures (``make pictures``).
 
-- ``regret.png``, for the README and the front page: four settings, five policies, paired runs. Prints its numbers.
+- ``regret.png``, for the README and the front page: four settings, the default policy
+  beside five others, paired runs. Prints its numbers.
 - ``tutorial.png``: the plot of the tutorial's code.
 - ``brackets.png``: the bounds of two policies on an arm whose successes are late or lost.
 """
@@ -19,7 +20,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from belated import Problem, Result, simulate
 from belated.delays import ByReward, DelayLaw, Fixed, PacketLoss
-from belated.policies import UCB, OptimisticUCB, PhasedElimination, SuccessiveElimination, ThompsonSampling
+from belated.policies import (
+    UCB,
+    OptimisticUCB,
+    PhasedElimination,
+    SuccessiveElimination,
+    ThompsonSampling,
+    default_policy,
+)
 from belated.rewards import Bernoulli
 from belated.simulation.direct_labels import spread
 from belated.simulation.figures import STYLE
@@ -30,7 +38,9 @@ ARMS = 10
 HORIZON = 20_000
 RUNS = 500
 INK = "#333333"
+DEFAULT = default_policy()
 POLICIES = (
+    DEFAULT,
     UCB(confidence=1.0),
     SuccessiveElimination(confidence=1.0),
     PhasedElimination(confidence=1.0),
@@ -60,23 +70,27 @@ def family(best: DelayLaw, others: DelayLaw) -> Any:
 
 
 def panel(axes: Any, title: str, result: Result) -> None:
-    """Draw one setting: one line per policy, labelled at its end."""
+    """Draw one setting: one line per policy, labelled at its end; that of the default is the thick one."""
     styles = styles_of(result.labels)
     result.plot(axes, legend=False)
     for line, label in zip(axes.get_lines(), result.labels, strict=True):
-        line.set(linestyle="-", color=styles[label].colour)
+        chosen = label == DEFAULT.label
+        width, order = (2.8, 10) if chosen else (1.6, 3)
+        line.set(linestyle="-", color=styles[label].colour, linewidth=width, zorder=order)
     top = 1.12 * float(result.mean.max())
     axes.set(xlim=(0, HORIZON), ylim=(0, top), xlabel="", ylabel="")
     ends = result.mean[:, -1].tolist()
-    for label, end, height in zip(result.labels, ends, spread(ends, 0.08 * top, 0.04 * top, top), strict=True):
+    for label, end, height in zip(result.labels, ends, spread(ends, 0.066 * top, 0.03 * top, top), strict=True):
         axes.annotate(
             label,
             (HORIZON, end),
-            xytext=(HORIZON * 1.025, height),
+            xytext=(HORIZON * 1.05, height),
             color=styles[label].colour,
             fontsize=9,
+            fontweight="bold" if label == DEFAULT.label else "normal",
             va="center",
             annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": styles[label].colour, "linewidth": 0.7, "relpos": (0.0, 0.5)},
         )
     axes.set_title(title, loc="left", fontsize=10.5, color=INK, pad=8)
     axes.grid(axis="x", visible=False)
@@ -84,6 +98,7 @@ def panel(axes: Any, title: str, result: Result) -> None:
     axes.spines["bottom"].set_color("#BBBBBB")
     axes.tick_params(length=0, labelsize=8.5, labelcolor="#666666")
     axes.xaxis.set_major_locator(MaxNLocator(2))
+    axes.get_xticklabels()[-1].set_horizontalalignment("right")
     axes.yaxis.set_major_locator(MaxNLocator(4))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))

@@ -1,286 +1,361 @@
 """Write the page "Which policy" from the arena's scores.
 
 ``python docs/scripts/which_policy.py`` writes ``docs/which-policy.md`` from ``docs/scripts/arena.json``, which ``make
-arena`` updates.
+arena`` updates, and from ``docs/scripts/arena-long.json`` of ``make arena-long``, where there is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+import numpy as np
 from markdown_tables import table
 
+from belated.policies import default_policy
 from belated.studies.arena import Scenario, Scores
-from belated.studies.arena.scenarios import DEPENDENT, LOST
+from belated.studies.arena.scenarios import KINDS, MAX_RUNS
 from belated.studies.arena.scores import read
+from belated.studies.arena.twins import pairs, twin_limit
 
 DOCS = Path(__file__).resolve().parent.parent
-SCORES = DOCS / "scripts" / "arena.json"
+SCORES, LONG_SCORES = DOCS / "scripts" / "arena.json", DOCS / "scripts" / "arena-long.json"
 PAGE = DOCS / "which-policy.md"
-SPREAD, PREFIX, ELIMINATION, PENDING = "Prefix-UCB spread", "Prefix-UCB", "Prefix-SE", "Pending-UCB"
-SHOWN = (SPREAD, PENDING, "Thompson", PREFIX, "UCB", "SE", "OPSE")
+DEFAULT, SPREAD = default_policy().label, default_policy(silence=True).label
+FIXED, SAFE, PREFIX, ELIMINATION = "Imputed-UCB", "Imputed-UCB safe", "Prefix-UCB", "Prefix-SE"
+PENDING = "Pending-UCB"
+SHOWN = (DEFAULT, FIXED, SPREAD, "Thompson", "UCB")
 """Policies in the tables; the figure has all of them."""
-MEAN, WORST = 1.15, 1.5
-"""Targets for the geometric mean of the ratios and for the largest ratio, on the scenarios a policy is meant for."""
+WORST = 3.0
+"""The target for the largest ratio."""
+Selection = Callable[[Scenario], bool]
 
 
-class Case(NamedTuple):
-    """One combination of answers to the questions, and the recommendation."""
-
-    title: str
-    policy: str
-    code: str
-    tables: tuple[tuple[str, Callable[[Scenario], bool]], ...]
-    why: str
-    risk: str
+def of_kind(kind: str) -> Selection:
+    """Whether a scenario is of this kind."""
+    return lambda row: row.kind == kind
 
 
-CASES = (
-    Case(
-        "Silence means failure after some time",
-        SPREAD,
-        "PrefixUCB(spread=True)`, with a deadline (`silence` in the service)",
-        (("scenarios of this kind", lambda row: row.name.startswith("conversions") and not row.loses),),
-        "A deadline turns silence into an ordinary delay: a success arrives in its own time, a failure at the "
-        "deadline. No feedback is lost, and the delay depends on the reward, which prefix brackets allow. Thompson "
-        "sampling does as well in these few scenarios, but much worse in others with reward-dependent delays, so we "
-        "do not recommend it.",
-        "A deadline that is too short counts late successes as failures, and hits the slowest arm hardest.",
-    ),
-    Case(
-        "The delay may depend on the reward; all feedback arrives",
-        SPREAD,
-        'PrefixUCB(spread=True)`; `PrefixUCB(confidence="theory", horizon=T)` or `PrefixElimination` with the same '
-        "parameters if you need a [proof](theory/prefix.md), at the price of more regret",
-        (
-            ("it does depend", lambda row: row.depends and not row.loses),
-            ("it turns out not to", lambda row: not row.depends and not row.loses),
-        ),
-        "Its index is built on intervals that hold for every joint distribution of reward and delay.",
-        "It keeps waiting: an arm without feedback is pulled until feedback arrives, and an arm whose feedback is "
-        "lost may be pulled forever. In scenarios with lost feedback its mean is {lost:.1f}, at worst {worst:.0f} "
-        "({where}).",
-    ),
-    Case(
-        "The delay does not depend on the reward; feedback may be lost",
-        PENDING,
-        "PendingUCB()`",
-        (
-            ("no feedback is lost", lambda row: not row.depends and not row.loses),
-            ("feedback is lost", lambda row: not row.depends and row.loses),
-        ),
-        "The feedback received from an arm is then a fair sample. Pending-UCB accounts for pending feedback, so it "
-        "does not pull an arm again for information that is already on its way, and it ignores lost feedback. "
-        "`patience` (in decisions) is how long it waits for feedback; set it to the longest plausible delay. Use a "
-        "long one if the best arm may be silent for long (best-late-*). Each arm that never sends feedback then "
-        "costs that many decisions and a few hundred more.",
-        "If delays do depend on rewards, it fails as UCB does: in those scenarios its mean is {dependent:.1f}, at "
-        "worst {worst:.0f} ({where}).",
-    ),
-    Case(
-        "The delay depends on the reward, and feedback is lost",
-        PENDING,
-        "PendingUCB()`, if you can neither set a deadline nor find out about lost feedback",
-        (("scenarios of this kind", lambda row: row.depends and row.loses),),
-        "The data then say only that an arm's mean lies between S/m and S/m + the share lost; no policy can do well "
-        "on all such problems. With a deadline it becomes the first case, and PrefixUCB.",
-        "If good arms lose successes and bad arms lose failures, all arms look alike.",
-    ),
-    Case(
-        "You do not know",
-        PENDING,
-        "PendingUCB()`, or `PrefixUCB(spread=True)` with a deadline if silence can be "
-        "given a meaning. These are the defaults of the service and of `Bandit`",
-        (("all scenarios", lambda _: True),),
-        "It has the smallest mean over all scenarios. Then find out: the service shows the delays of successes and "
-        "of failures.",
-        "Each policy fails where it would need the other's assumption; the worst scenario for this one is a best arm "
-        "that is silent for most of the run.",
-    ),
-)
-
-SILENCE = (
-    "Until its feedback arrives, a silent best arm looks the same as a silent bad one: what distinguishes best-late-* "
-    "from one-very-late arrives too late. Prefix-UCB keeps pulling the arm; Pending-UCB gives it up, until feedback "
-    "arrives, some time after four times the longest delay of any arm. Which one is right is luck; a better policy "
-    "would have to know how late that arm may be."
-)
-MIRROR = (
-    "The mirror image is among the scenarios: until the late feedback arrives, no policy can tell the two apart, and "
-    "what wins here loses there. A better policy would have to know which of the two it faces."
-)
-LUCK = (
-    "The best policy of the scenario counts all missing feedback as successes. Here the best arm has the most missing "
-    "feedback; where the other arms do, that costs {pareto-rest-heavy:.0f} (pareto-rest-heavy), {lost-unequally:.0f} "
-    "(lost-unequally) and {lost-of-the-rest:.0f} times (lost-of-the-rest) the lowest regret."
-)
-QUICK = (
-    "If delays do not depend on rewards, the feedback that arrives early is all one needs. An interval that holds for "
-    "every distribution cannot use that. It takes the assumption, which Pending-UCB makes."
-)
-MIRRORED_LUCK = (
-    "The best policy of the scenario, PatientBandits, counts all missing feedback as failures. Here the other arms' "
-    "feedback is missing; where the best arm's is (lost-of-the-best), no policy is worse."
-)
-CEILING = (
-    "Near 1 a Bernoulli confidence bound is much narrower than the bracket. A better policy would need a bound that is "
-    "sharp there and does not stop at 1, where arms that look perfect tie."
-)
-UNEXPLAINED = "Not examined yet:"
-REASONS = {
-    "best-late-2000": SILENCE,
-    "best-late-8000": SILENCE,
-    "one-very-late": SILENCE,
-    "rest-late-2000": SILENCE,
-    "rest-late-8000": SILENCE,
-    "reverse-bias-2000": MIRROR,
-    "pareto-best-heavy": LUCK,
-    "lost-of-the-best": LUCK,
-    "late-or-lost-of-the-best": LUCK,
-    "lost-of-the-rest": MIRRORED_LUCK,
-    "high-means": CEILING,
-    "geometric-1000": QUICK,
-    "geometric-unequal": QUICK,
-    "half-at-once": QUICK,
-    "fifth-very-late": QUICK,
-    "pareto-0.2": QUICK,
-    "pareto-rest-heavy": QUICK,
-    "batch-unequal": QUICK,
+GROUPS: dict[str, Selection] = {
+    "all": lambda _: True,
+    **{kind: of_kind(kind) for kind in KINDS},
+    "held out": lambda row: row.held_out,
+    "real delays": lambda row: row.real,
 }
-"""Why a scenario misses its target, and what it would take."""
+"""Scenarios by name."""
 
 
-def which_policy_page(scores: Scores) -> str:
-    """Return the page."""
-    return "\n".join(
-        [
-            "# Which policy",
-            "",
-            "<!-- written by docs/scripts/which_policy.py from the scores of `make arena`; do not edit -->",
-            "",
-            "Three questions about your feedback decide which policy to use. The tables show the results of `belated "
-            "arena`: the regret of a policy divided by the lowest regret of any policy in the same scenario, all with "
-            "c = 1. Means are geometric. Scenarios that were held out while the policies were designed are listed "
-            "separately.",
-            "",
-            "1. **Does silence mean failure after some time?** Advertisers hear about purchases, but never about their "
-            "absence.",
-            "2. **Can the delay depend on the reward?** A sale is known later than a visit without one; a relapse is "
-            "known earlier than a cure.",
-            "3. **Can feedback be lost?**",
-            "",
-            *(line for case in CASES for line in _case(scores, case)),
-            "## The arena",
-            "",
-            f"{len(scores.scenarios)} scenarios, {len(scores.labels)} policies, {int(scores.runs.min()):,} to "
-            f"{int(scores.runs.max()):,} runs of each; the standard error of a ratio is at most "
-            f"{100 * scores.max_rel_error:.0f} % of it. Measured by `make arena`. `belated arena --list` gives the "
-            "reason for each scenario, and `belated arena --policy package.module:MyPolicy` includes your own policy.",
-            "",
-            "The held-out scenarios were first played after all policies had been designed. One rule was fixed later: "
-            "how Pending-UCB treats an arm that has been silent for long. A defect that no scenario had shown made it "
-            "pull such an arm forever when rewards are below one half; the scenario one-never-low-means was added for "
-            "it. The constant of the new rule was chosen on scenarios that were not held out. The rule costs regret if "
-            "the silent arm is the best (best-late-*), and one of these scenarios is held out.",
-            "",
-            "![Regret of every policy divided by the lowest regret in each scenario](images/arena.png)",
-            "",
-            *_targets(scores),
-        ]
-    )
+def before_the_mirrors(row: Scenario) -> bool:
+    """Whether a scenario is one of those for which the targets were set: before mirror images, real delays and runs of
+    100,000 rounds were added."""
+    return not (row.name.endswith("-mirror") or row.real or row.max_runs < MAX_RUNS)
 
 
-def _case(scores: Scores, case: Case) -> list[str]:
-    """Return the section of a case: recommendation, reason, tables, risk."""
+def reports_successes(row: Scenario) -> bool:
+    """Whether successes are reported when they happen, and failures at a deadline or never."""
+    return row.name.startswith(("conversions", "criteo"))
+
+
+TARGETS: tuple[tuple[str, float, Selection], ...] = (
+    ("before the mirrors", 1.25, before_the_mirrors),
+    ("of these reward-dependent", 1.2, lambda row: before_the_mirrors(row) and row.depends and not row.loses),
+    ("of these held out", 1.4, lambda row: before_the_mirrors(row) and row.held_out),
+    ("added later and held out", 1.3, lambda row: not before_the_mirrors(row) and row.held_out),
+)
+"""Scenarios, and the target for the default's geometric mean over them."""
+FAULTS = {
+    "silent-beside-pareto": "It waits for a silent arm four times as long as the longest delay of any arm. With heavy "
+    "tails that grows with the horizon.",
+    "best-loses-99": "It gives an arm that loses most of its feedback up for good, also the best one.",
+    "all-lose-95": "It counts lost feedback up to four times after a handful of answers, and settles on a wrong arm.",
+}
+"""What is wrong with Pending-UCB, each with a scenario that shows it."""
+
+
+def which_policy_page(scores: Scores, long: Scores | None = None) -> str:
+    """Return the page; with the long scenarios if there are scores of them."""
+    sections = (_default, _proof, _silence, _patience, _fixed, _pending, _arena, _real, _twins)
+    parts = [section(scores) for section in sections] + [_losing(scores, long), _targets(scores)]
+    return "\n\n".join(paragraph for part in parts for paragraph in part) + "\n"
+
+
+# ---- advice ----
+
+
+def _default(scores: Scores) -> list[str]:
+    """Return the beginning of the page: the default, why, and when to deviate."""
+    labels = (DEFAULT, FIXED, SAFE, SPREAD, PREFIX, PENDING, "Thompson", "UCB", "SE", "OPSE")
     return [
-        f"## {case.title}",
-        "",
-        f"**`{case.code}.** {case.why}",
-        "",
-        *(line for words, rows in case.tables for line in [*_figures(scores.select(rows), case.policy, words), ""]),
-        f"*Risk.* {_risk(scores, case)}",
-        "",
+        "# Which policy",
+        "<!-- written by docs/scripts/which_policy.py from the scores of `make arena`; do not edit -->",
+        '**Use the default, `ImputedUCB(confidence="anytime")`.** `Bandit`, the service and the command line do if you '
+        "name no policy. It needs no horizon and no knowledge of the delays. Deviate in three cases:",
+        "1. You need a proof for every joint distribution of reward and delay: [prefix "
+        "brackets](#a-proof-for-every-joint-distribution).\n"
+        "2. Silence has a meaning after a deadline: [`PrefixUCB(spread=True)`](#silence-that-means-something).\n"
+        "3. You know how late feedback may be, or the best arm may be silent for very long: [give "
+        "`patience`](#an-arm-that-may-be-silent-for-long).",
+        "## Why this default",
+        "It expects of every pending pull what the delays so far promise, so it does not pull an arm again for "
+        "feedback that is on its way, and it stops waiting for what is lost. It compares early with late feedback, and "
+        "corrects an arm's mean where delays depend on rewards. Where they do not, its regret is "
+        "[proven](theory/imputed.md) to be sublinear.",
+        "The table has the geometric means of *ratios*: the regret of a policy divided by the lowest regret of any "
+        "policy in the same [scenario](howto/arena.md). c is 1 unless the name says otherwise; bold is the lowest of a "
+        "column.",
+        _means(scores, labels, GROUPS),
+        "No policy wins everywhere: many scenarios have a mirror image in which another arm is the best, and what wins "
+        "in the one loses in the other. That, and lost feedback, is why means over all scenarios are far above 1.",
     ]
 
 
-def _risk(scores: Scores, case: Case) -> str:
-    """Return the sentence about the risk, with its figures."""
-    lost, dependent = scores.of_kind(LOST), scores.of_kind(DEPENDENT)
-    name, ratio = (lost if case.policy == SPREAD else dependent).worst(case.policy)
-    means = {"lost": lost.geometric_mean(case.policy), "dependent": dependent.geometric_mean(case.policy)}
-    return case.risk.format(**means, worst=ratio, where=name)
+def _proof(scores: Scores) -> list[str]:
+    """Return the first case."""
+    figure_4 = scores.select(lambda row: row.name == "bias-5000")
+    ours, theirs = (float(figure_4.regret[0, scores.labels.index(label)]) for label in (ELIMINATION, "OPSE"))
+    safe = (
+        "`SafeImputedUCB` has such [a bound](theory/imputed.md#a-safe-form), too: it keeps Imputed-UCB's index within "
+        "prefix brackets, and pulls by the brackets alone now and then."
+    )
+    if SAFE in scores.labels:
+        means = scores.geometric_mean(SAFE), scores.geometric_mean(DEFAULT)
+        safe += " Its mean is {:.2f}, the default's {:.2f}.".format(*means)
+    return [
+        "## A proof for every joint distribution",
+        '`PrefixUCB(confidence="theory", horizon=T)`, or `PrefixElimination` with the same parameters. Their bounds on '
+        "each mean hold with high probability whatever the joint distribution of reward and delay is, and so do the "
+        "[bounds on their regret](theory/prefix.md). Take them if you have to state that an arm is worse, or what an "
+        "experiment can cost at most. Imputed-UCB's correction is an estimate.",
+        safe,
+        'The price of prefix brackets with c = 1; `"theory"` costs more. They keep waiting for lost feedback.',
+        _means(scores, (DEFAULT, SAFE, PREFIX, ELIMINATION, "OPSE"), {kind: GROUPS[kind] for kind in KINDS}),
+        f"In the setting of the paper's Figure 4 (bias-5000) {ELIMINATION} has a regret of {ours:,.0f} and OPSE of "
+        f"{theirs:,.0f}, {theirs / ours:.1f} times as much.",
+    ]
 
 
-def _figures(part: Scores, chosen: str, words: str) -> list[str]:
-    seen, held = part.select(lambda row: not row.held_out), part.select(lambda row: row.held_out)
-    lines = []
-    for label in SHOWN:
-        name, ratio = part.worst(label)
-        cells = [f"**{label}**" if label == chosen else label, f"{part.geometric_mean(label):.2f}"]
-        cells += [f"{rows.geometric_mean(label):.2f}" if rows.scenarios else "" for rows in (seen, held)]
-        lines.append([*cells, f"{ratio:.2f} ({name})"])
-    count, other = len(seen.scenarios), len(held.scenarios)
-    number = f"{count + other} scenarios"
-    header = [words, f"mean of {number}", f"development ({count})", f"held out ({other})", "worst scenario"]
-    return [table(header, lines)]
+def _silence(scores: Scores) -> list[str]:
+    """Return the second case."""
+    groups: dict[str, Selection] = {
+        "failures come at a deadline": lambda row: reports_successes(row) and not row.loses,
+        "only successes come": lambda row: reports_successes(row) and row.loses,
+    }
+    return [
+        "## Silence that means something",
+        "`PrefixUCB(spread=True)` is the default of an experiment with `silence`: the service records a reward at the "
+        "deadline, and replaces it if feedback comes later. Imputed-UCB cannot take replaced feedback. A deadline "
+        "that is too short counts late successes as failures, and hits the slowest arm hardest.",
+        "You may not need `silence`. If nothing but successes is ever reported, Imputed-UCB takes silence for failure "
+        "on its own. And if feedback after the deadline does not count, report 0 at the deadline yourself: that is "
+        "ordinary feedback. In both cases keep the default (scenarios conversions-* and criteo-*):",
+        _means(scores, SHOWN, groups),
+    ]
+
+
+def _patience(scores: Scores) -> list[str]:
+    """Return the third case."""
+    late = scores.select(lambda row: row.name == "best-late-8000")
+    return [
+        "## An arm that may be silent for long",
+        '`ImputedUCB(confidence="anytime", patience=P)`, where P is the longest plausible delay in decisions. Until '
+        "its first feedback, a silent arm that is good and late looks like one that is bad and lost. The default "
+        "doubts it as soon as the delays of the other arms say that feedback should have come, and asks it again ever "
+        "more rarely. With `patience` it trusts the arm until its pulls are that old.",
+        "Without it a best arm that is later than all others is found late: in best-late-8000 the default's ratio is "
+        f"{late.geometric_mean(DEFAULT):.1f}. With it an arm that never sends feedback gets about P decisions for "
+        "nothing. [No policy can have both](#what-no-policy-can-have), so say what you know.",
+    ]
+
+
+def _fixed(scores: Scores) -> list[str]:
+    """Return the section on a fixed level."""
+    groups = {name: GROUPS[name] for name in ("all", "real delays")} | {"conversions-*, criteo-*": reports_successes}
+    return [
+        "## A fixed confidence level",
+        "`ImputedUCB()` has the fixed level c = 1. Use it to compare policies at the same c, or to choose c yourself "
+        "for a short experiment. Do not let it run for long: with a fixed level the best arm, if unlucky at first, may "
+        "never be asked again, and the regret is not sublinear.",
+        _means(scores, (DEFAULT, FIXED), groups),
+    ]
+
+
+def _pending(scores: Scores) -> list[str]:
+    """Return the section on a policy that is not recommended any more."""
+    names = [row.name for row in scores.scenarios]
+
+    def cost(name: str, label: str) -> str:
+        place = names.index(name), scores.labels.index(label)
+        return f"{scores.regret[place]:,.0f} ({_percent(scores.losing[place])} still losing)"
+
+    return [
+        "## Pending-UCB",
+        "Imputed-UCB replaces it. It is kept for experiments that run it; do not start new ones. Its mean suffers "
+        "where delays depend on rewards, and it has three faults where they do not:",
+        "\n".join(
+            f"{number}. {fault} Regret in {name}: {cost(name, PENDING)}; of the default: {cost(name, DEFAULT)}."
+            for number, (name, fault) in enumerate(FAULTS.items(), 1)
+        ),
+    ]
+
+
+# ---- evidence ----
+
+
+def _arena(scores: Scores) -> list[str]:
+    """Return the section on how all this was measured."""
+    return [
+        "## The arena",
+        f"{len(scores.scenarios)} scenarios, {len(scores.labels)} policies, {int(scores.runs.min()):,} to "
+        f"{int(scores.runs.max()):,} runs of each. {scores.precision} Measured by `make arena`. `belated arena --list` "
+        "gives the reason for each scenario, and `belated arena --policy package.module:MyPolicy` includes your own "
+        "policy. [The leaderboard](leaderboard.md) ranks all policies. [Which scenarios were held "
+        "out](notes/statistics.md#the-arena), and when.",
+        "![Regret of every policy divided by the lowest regret in each scenario](images/arena.png)",
+    ]
+
+
+def _real(scores: Scores) -> list[str]:
+    """Return the section on delays that were measured."""
+    real = scores.select(lambda row: row.real)
+    lines = [
+        [row.name, *(f"{ratio:.2f}" for ratio in _shown(real, ratios))]
+        for row, ratios in zip(real.scenarios, real.ratio, strict=True)
+    ]
+    return [
+        "## Real delays",
+        "Ratios with New York's building violations, Rossi's trial of aid after prison, Criteo's conversions, nightly "
+        "loads, drift, and a router of requests to language models:",
+        table(["scenario", *SHOWN], lines),
+    ]
+
+
+def _twins(scores: Scores) -> list[str]:
+    """Return the section on twins: for each pair what no policy can have, and what policies have."""
+    lines, wins = [], 0
+    for first, second in pairs(scores.scenarios):
+        if (least := float(scores.limits[first])) > 1.0:
+            one, other = (scores.scenarios[number] for number in (first, second))
+            names = f"{one.name}, {other.name.removeprefix(one.name)}"
+            means = np.sqrt(scores.ratio[first] * scores.ratio[second])
+            cells = [names, f"{twin_limit(one, other).rounds:,}", f"{least:.2f}"]
+            shown = _shown(scores, means)
+            wins += shown[0] == min(shown)
+            lines.append(cells + [f"{mean:.2f}" for mean in shown])
+    means = [f"**{scores.relative_mean(label):.2f}**" for label in SHOWN]
+    return [
+        "## What no policy can have",
+        "Two scenarios look alike for some rounds, and have different best arms. Until then a policy makes the same "
+        "choices in both, so it loses in one of them. The geometric mean of its two ratios is at least the *limit* "
+        "([how it is computed](howto/arena.md#kinds-of-scenarios)):",
+        table(["twins", "alike for rounds", "limit", *SHOWN], [*lines, ["**mean to the limit**", "", "", *means]]),
+        "The last line is the mean over all scenarios, with ratios divided by these limits. The lemma says what cannot "
+        "be had, not that the rest can.",
+        f"The default is the best of these policies in {wins} of the {len(lines)} pairs: it soon doubts an arm from "
+        "which nothing is heard, and Prefix-UCB never does. If your silent arms are more often good and late than "
+        "dead, give [`patience`](#an-arm-that-may-be-silent-for-long).",
+    ]
+
+
+def _losing(scores: Scores, long: Scores | None) -> list[str]:
+    """Return the section on runs that still lose at the end: on long scenarios, and the mean over all."""
+    parts = [scores.select(lambda row: row.max_runs < MAX_RUNS), *([long] if long is not None else [])]
+    lines = [
+        [f"{row.name} ({row.horizon:,} rounds)", *map(_percent, _shown(part, shares))]
+        for part in parts
+        for row, shares in zip(part.scenarios, part.losing, strict=True)
+    ]
+    means = [f"**{100 * scores.losing_mean(label):.1f} %**" for label in SHOWN]
+    return [
+        "## Runs that still lose at the end",
+        "The share of runs whose regret still grows linearly at the end "
+        "([definition](howto/arena.md#kinds-of-scenarios)), on the long scenarios. In those called -mirror, nobody "
+        "can tell which arm is the best.",
+        table(["scenario", *SHOWN], [*lines, ["**all scenarios**", *means]]),
+    ]
 
 
 def _targets(scores: Scores) -> list[str]:
-    """Return the section on targets: which are met, and why others are not."""
-    kinds: dict[str, tuple[str, Callable[[Scenario], bool]]] = {
-        PREFIX: ("no feedback is lost", lambda row: not row.loses),
-        SPREAD: ("no feedback is lost", lambda row: not row.loses),
-        PENDING: ("the delay does not depend on the reward", lambda row: not row.depends),
-    }
-    lines, misses = [], []
-    above_target: dict[str, str] = {}
-    for label, (words, wanted) in kinds.items():
+    """Return the section on the targets of the default: which are met, which are missed, and why."""
+    proven = {row.name for row, limit in zip(scores.scenarios, scores.limits, strict=True) if limit > 1.0}
+    lines = []
+    for words, most, wanted in TARGETS:
         part = scores.select(wanted)
-        high = part.above(label, WORST)
-        held = part.select(lambda row: row.held_out).geometric_mean(label)
-        lines.append(
-            [label, words, f"{part.geometric_mean(label):.2f}", f"{held:.2f}", f"{len(high)} of {len(part.scenarios)}"]
-        )
-        column = part.labels.index(label)
-        ratios = {row.name: float(ratio) for row, ratio in zip(part.scenarios, part.ratio[:, column], strict=True)}
-        above_target[label] = ", ".join(f"{name} {ratios[name]:.2f}" for name in high)
-        if label != PREFIX:
-            misses += [(REASONS.get(name, UNEXPLAINED), label, name, ratios[name]) for name in high]
-    found = [
+        mean = part.geometric_mean(DEFAULT)
+        rest = part.select(lambda row: row.name not in proven).geometric_mean(DEFAULT)
+        line = [f"mean, {words} ({len(part.scenarios)})", f"{most}", f"{mean:.2f}", f"{rest:.2f}"]
+        lines.append([*line, _verdict(mean, most)])
+    others = scores.select(lambda row: row.name not in proven)
+    (_, all_worst), (where, worst) = scores.worst(DEFAULT), others.worst(DEFAULT)
+    line = ["largest ratio, proven twins excepted", f"{WORST:g}", f"{all_worst:.2f}", f"{worst:.2f} ({where})"]
+    lines.append([*line, _verdict(worst, WORST)])
+    high = scores.select(lambda row: row.name in scores.above(DEFAULT, WORST))
+    return [
         "## Targets",
-        "",
-        f"On the scenarios a policy is meant for: a geometric mean below {MEAN}, and no scenario above {WORST}.",
-        "",
-        table(["policy", "meant for", f"mean (below {MEAN})", "held out only", f"above {WORST}"], lines),
-        "",
-        "Plain Prefix-UCB, the variant with the proof, keeps pulling the same arm while its feedback is pending; "
-        f"spreading the pulls fixes most of that. Its scenarios above {WORST}: {above_target[PREFIX]}.",
-        "",
-        "The scenarios above the limit for the other two, and what it would take to improve them:",
-        "",
+        "What the default was to achieve. The first targets are for the scenarios there were before mirror images, "
+        "real delays and runs of 100,000 rounds were added. *Proven twins* are those with a limit above 1.",
+        table(["target", "at most", "measured", "without proven twins", ""], lines),
+        f"Behind the misses are the scenarios in which its ratio is above {WORST:g}:",
+        _high(scores, high, proven),
+        "In most of them the best policy bets on the right side, and has next to no regret: Optimistic-UCB counts "
+        "missing feedback as successes, PatientBandits as failures, and SE drops for good what looked worse at first. "
+        "The last column says what such bets cost elsewhere. Where no run of the default still loses at the end, it "
+        "paid once for finding out. Where most do, the data hardly say which arm is the best: its feedback does not "
+        "come, or is lost because of the reward.",
     ]
-    column = scores.ratio[:, scores.labels.index(PREFIX)]
-    costs = {scenario.name: float(of) for scenario, of in zip(scores.scenarios, column, strict=True)}
-    for reason in dict.fromkeys(reason for reason, *_ in misses):
-        found += [reason.format(**costs), ""]
-        for label in kinds:
-            rows = [f"{name} {ratio:.2f}" for why, of, name, ratio in misses if why == reason and of == label]
-            if rows:
-                found.append(f"- {label}: {', '.join(rows)}")
-        found.append("")
-    ours, theirs = (
-        float(scores.select(lambda row: row.name == "bias-5000").regret[0, scores.labels.index(label)])
-        for label in (ELIMINATION, "OPSE")
-    )
-    found += [
-        f"In the setting of Figure 4 (bias-5000), {ELIMINATION} has a regret of {ours:,.0f} and OPSE of {theirs:,.0f}, "
-        f"{theirs / ours:.1f} times as much; the target was at least 4.",
-        "",
+
+
+def _high(scores: Scores, high: Scores, proven: set[str]) -> str:
+    """Return the table of scenarios in which the default has a high ratio, the highest first."""
+    column = scores.labels.index(DEFAULT)
+    lines = []
+    for number in np.argsort(-high.ratio[:, column], kind="stable"):
+        best = int(high.regret[number].argmin())
+        name = high.scenarios[number].name
+        lines.append(
+            [
+                f"{name} (proven twin)" if name in proven else name,
+                f"{high.ratio[number, column]:.1f}",
+                f"{high.regret[number, column]:,.0f}",
+                _percent(high.losing[number, column]),
+                f"{high.regret[number, best]:,.0f} ({scores.labels[best]})",
+                f"{scores.geometric_mean(scores.labels[best]):.2f}",
+            ]
+        )
+    head = ["scenario", "ratio", "regret", "still losing", "lowest regret", "mean of that policy over all scenarios"]
+    return table(head, lines)
+
+
+# ---- cells ----
+
+
+def _means(scores: Scores, labels: Sequence[str], groups: Mapping[str, Selection]) -> str:
+    """Return a table of geometric means: policies that were played by groups of scenarios, the smallest bold."""
+    played = [label for label in labels if label in scores.labels]
+    parts = {name: scores.select(wanted) for name, wanted in groups.items()}
+    means = np.array([[part.geometric_mean(label) for part in parts.values()] for label in played])
+    cells = np.where(means == means.min(axis=0), "**{:.2f}**", "{:.2f}")
+    lines = [
+        [label, *(cell.format(mean) for cell, mean in zip(*row, strict=True))]
+        for label, *row in zip(played, cells.tolist(), means.tolist(), strict=True)
     ]
-    return found
+    return table(["policy", *(f"{name} ({len(part.scenarios)})" for name, part in parts.items())], lines)
+
+
+def _shown(part: Scores, values: Sequence[float]) -> list[float]:
+    """The values of the policies in the tables, NaN where one was not played."""
+    of = dict(zip(part.labels, values, strict=True))
+    return [of.get(label, math.nan) for label in SHOWN]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _verdict(measured: float, most: float) -> str:
+    return "met" if measured <= most else "**missed**"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(which_policy_page(read(SCORES)), encoding="utf-8")
+    long_scores = read(LONG_SCORES) if LONG_SCORES.exists() else None
+    PAGE.write_text(which_policy_page(read(SCORES), long_scores), encoding="utf-8")
