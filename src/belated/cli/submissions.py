@@ -54,8 +54,8 @@ def verify_submissions(
         wrong[submission.name] = found = _watched(again, scenarios, quiet)
         if not json and not quiet:
             count = sum(scenario.name in record.scenarios for scenario in scenarios)
-            verdict = f"{count} scenarios, the same to the bit" if not found else f"{len(found)} of {count} differ"
-            console().print(f"{submission.name}: {verdict}")
+            verdict = "the same to the bit" if not found else f"{len(found)} wrong"
+            console().print(f"{submission.name}: {count} scenarios, {verdict}")
         if not json:
             for name, why in found.items():
                 console(stderr=True).print(f"{submission.name}: {name} {why}.")

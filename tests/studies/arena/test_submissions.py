@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,14 +170,58 @@ def test_what_is_true_is_the_same_to_the_bit(submission: Submission, row: Make) 
 def test_what_is_not_true_is_noticed(submission: Submission, row: Make) -> None:
     rows = [row("one"), row("two", horizon=100)]
     record = play_record(submission, rows)
-    lie = replace(record.scenarios["two"], bits=record.scenarios["one"].bits, regret=0.5)
-    told = verify(submission, replace(record, scenarios={**record.scenarios, "two": lie}), rows)
-    assert list(told) == ["two"]
-    assert told["two"].startswith("has other regrets: on average 0.5 was recorded, ")
     other = verify(submission, record, [rows[0], row("two", horizon=101)])
     assert other == {"two": "is another problem than the one that was recorded; play it again"}
     changed = submit(submission.folder, POLICY.replace("# note", "# another"))
     assert list(verify(changed, record, rows)) == ["policy.py"]
+
+
+@pytest.mark.parametrize(
+    ("field", "lie"),
+    [
+        ("runs", RUNS + 1),
+        ("regret", 0.5),
+        ("regret", math.nan),
+        ("regret", "0.5"),
+        ("stderr", 0.5),
+        ("losing", 0.25),
+        ("bits", "0" * 64),
+    ],
+)
+def test_a_field_that_alone_is_not_true_is_noticed(submission: Submission, row: Make, field: str, lie: Any) -> None:
+    rows = [row("one"), row("two", horizon=100)]
+    record = play_record(submission, rows)
+    true = getattr(record.scenarios["two"], field)
+    forged = {**record.scenarios, "two": replace(record.scenarios["two"], **{field: lie})}
+    told = verify(submission, replace(record, scenarios=forged), rows)
+    assert told == {"two": f"differs: {field} {lie!r} is recorded, {true!r} is played"}
+
+
+def test_means_are_compared_up_to_rounding(submission: Submission, row: Make) -> None:
+    record = play_record(submission, [row("one")])
+    regret = record.scenarios["one"].regret
+    for factor, same in ((1.0 + 1e-14, True), (1.0 + 1e-10, False)):
+        entries = {"one": replace(record.scenarios["one"], regret=regret * factor)}
+        assert (verify(submission, replace(record, scenarios=entries), [row("one")]) == {}) == same
+
+
+def test_a_label_seed_or_scenario_that_is_not_true_is_noticed(submission: Submission, row: Make) -> None:
+    rows = [row("one")]
+    record = play_record(submission, rows)
+    told = verify(submission, replace(record, label="Yours"), rows)
+    assert told == {"label": "is 'Yours' in the record, and 'Mine' in what is played"}
+    told = verify(submission, replace(record, seed=7), rows)
+    assert told == {"seed": "is 7 in the record, and 0 in what is played"}
+    unknown = {**record.scenarios, "nowhere": record.scenarios["one"], "fixed-0": record.scenarios["one"]}
+    told = verify(submission, replace(record, scenarios=unknown), rows)  # fixed-0 is there, and not among the rows
+    assert told == {"nowhere": "is not a scenario of this version; remove it from the record"}
+
+
+def test_a_record_with_nothing_to_verify_is_wrong(submission: Submission, row: Make) -> None:
+    record = play_record(submission, [row("one")])
+    nothing = {"record.json": "has none of the scenarios to verify; play them first"}
+    assert verify(submission, replace(record, scenarios={}), [row("one")]) == nothing
+    assert verify(submission, replace(record, scenarios={"fixed-0": record.scenarios["one"]}), [row("one")]) == nothing
 
 
 def test_records_that_cannot_be_read_are_refused(submission: Submission, row: Make) -> None:

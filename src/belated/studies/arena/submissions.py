@@ -6,10 +6,11 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import math
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from belated.errors import ConfigurationError, StateError
 from belated.policies import Policy
 from belated.simulation.result import Result
 from belated.specs.tables import Key, Text, from_table, text
-from belated.studies.arena import FIRST_RUNS, Scenario, contestants, labels_of, study_of, variants
+from belated.studies.arena import FIRST_RUNS, Scenario, contestants, labels_of, scenarios, study_of, variants
 from belated.studies.arena.still_losing import still_losing
 from belated.studies.runner import RunBatch, RunnerStep, StoppingRule, StudyRunner
 from belated.validation import MAX_HORIZON
@@ -122,6 +123,7 @@ class Record:
     version: str
     """Of this package."""
     scenarios: dict[str, Entry]
+    seed: int = SEED
 
 
 def read_submissions(folder: Path) -> list[Submission]:
@@ -192,23 +194,54 @@ def problem_hash(scenario: Scenario) -> str:
     return hashlib.sha256(played.encode()).hexdigest()
 
 
-def verify(submission: Submission, record: Record, scenarios: Sequence[Scenario], **options: Any) -> dict[str, str]:
-    """Play what is recorded again, on these scenarios; what is wrong, by scenario, and nothing if all of it is the same
-    to the bit. A record of another file is wrong everywhere."""
+def verify(submission: Submission, record: Record, rows: Sequence[Scenario], **options: Any) -> dict[str, str]:
+    """Play what is recorded again, on these scenarios; what is wrong, by scenario, and nothing if all of it is the
+    same. A record of another file is wrong everywhere, and so is one that has none of the scenarios."""
     if record.policy != submission.sha256:
         return {POLICY: "is not the file that was recorded; play it again, or restore the file"}
-    recorded = [scenario for scenario in scenarios if scenario.name in record.scenarios]
+    known = {scenario.name for scenario in (*rows, *scenarios(), *scenarios(long=True))}
     wrong = {
+        name: "is not a scenario of this version; remove it from the record"
+        for name in record.scenarios
+        if name not in known
+    }
+    recorded = [scenario for scenario in rows if scenario.name in record.scenarios]
+    if not recorded:
+        return {**wrong, RECORD: "has none of the scenarios to verify; play them first"}
+    changed = {
         scenario.name: "is another problem than the one that was recorded; play it again"
         for scenario in recorded
         if record.scenarios[scenario.name].problem != problem_hash(scenario)
     }
-    again = play_record(submission, [scenario for scenario in recorded if scenario.name not in wrong], **options)
-    for name, entry in again.scenarios.items():
-        if record.scenarios[name].bits != entry.bits:
-            regrets = f"{record.scenarios[name].regret:.6g} was recorded, {entry.regret:.6g} is played"
-            wrong[name] = f"has other regrets: on average {regrets}"
+    again = play_record(submission, [scenario for scenario in recorded if scenario.name not in changed], **options)
+    return {**wrong, **changed, **differences(record, again)}
+
+
+def differences(record: Record, again: Record) -> dict[str, str]:
+    """Where a record differs from one that was played again: by scenario, of those that were; its label and seed."""
+    pairs = {name: (record.scenarios[name], entry) for name, entry in again.scenarios.items()}
+    wrong = {
+        name: "differs: " + "; ".join(found)
+        for name, (one, other) in pairs.items()
+        if (
+            found := [
+                f"{key} {before!r} is recorded, {after!r} is played"
+                for key in (field.name for field in fields(Entry))
+                if not _same(before := getattr(one, key), after := getattr(other, key))
+            ]
+        )
+    }
+    for key in ("label", "seed"):
+        if (before := getattr(record, key)) != (after := getattr(again, key)):
+            wrong[key] = f"is {before!r} in the record, and {after!r} in what is played"
     return wrong
+
+
+def _same(recorded: Any, played: str | float) -> bool:
+    """Whether two values are equal; numbers up to rounding, as the mean may be summed in another order elsewhere."""
+    if isinstance(played, str) or not isinstance(recorded, (int, float)):
+        return bool(recorded == played)
+    return math.isclose(recorded, played, rel_tol=1e-12)
 
 
 # ---- files ----
@@ -219,13 +252,18 @@ def write_record(submission: Submission, record: Record) -> Path:
     path = submission.folder / RECORD
     before = read_record(submission) if path.exists() else None
     entries = dict(record.scenarios)
-    if before is not None and (before.policy, before.version) == (record.policy, record.version):
+    if before is not None and _source(before) == _source(record):
         entries = {**before.scenarios, **entries}
-    data = {"format": FORMAT, "seed": SEED, **asdict(record)}
+    data = {"format": FORMAT, "seed": record.seed, **asdict(record)}
     data["scenarios"] = {name: asdict(entries[name]) for name in sorted(entries)}
     with new_file(path) as file:
         file.write((json.dumps(data, indent=1) + "\n").encode())
     return path
+
+
+def _source(record: Record) -> tuple[str, str, str, int]:
+    """What a record depends on beside its scenarios."""
+    return record.label, record.policy, record.version, record.seed
 
 
 def read_record(submission: Submission) -> Record:
@@ -236,7 +274,7 @@ def read_record(submission: Submission) -> Record:
         if data["format"] != FORMAT:
             raise StateError(f"{str(path)!r} has the format {data['format']!r}; this version reads {FORMAT!r}.")
         entries = {name: Entry(**entry) for name, entry in data["scenarios"].items()}
-        return Record(data["label"], data["policy"], data["version"], entries)
+        return Record(data["label"], data["policy"], data["version"], entries, data["seed"])
     except FileNotFoundError:
         raise StateError(
             f"there is no {str(path)!r}; play the submission with belated arena --submissions {submission.folder}."
