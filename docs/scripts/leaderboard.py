@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,9 @@ def leaderboard_page(scores: Scores, submitted: Sequence[Played]) -> str:
             "<!-- written by docs/scripts/leaderboard.py from the scores of `make arena`; do not edit -->",
             "",
             f"Every policy on the arena's {len(together.scenarios)} scenarios: the geometric mean of its regret "
-            "divided by the lowest of any policy here. *To the limit* divides by what [no policy can "
+            "divided by the lowest of any built-in policy. A submitted policy has 120 runs of each scenario, the "
+            f"built-in ones have up to {int(scores.runs.max()):,}; so nothing is divided by its regrets, and its "
+            "numbers may be below 1. *To the limit* also divides by what [no policy can "
             "have](howto/arena.md#kinds-of-scenarios) on twins; *still losing* is the share of runs whose regret still "
             "grows linearly at the end, and the scenario with most of them. [Submit a "
             "policy](howto/submit-a-policy.md) of your own; [which policy](which-policy.md) says what follows for the "
@@ -63,7 +66,8 @@ def leaderboard_page(scores: Scores, submitted: Sequence[Played]) -> str:
 
 
 def _joined(scores: Scores, records: Sequence[Record]) -> Scores:
-    """The scores with a column more for each record; standard errors of its ratios are not known."""
+    """The scores with a column more for each record; standard errors of its ratios are not known. A record has few
+    runs, so ratios stay those to the lowest regret of the built-in policies."""
     rows = [[record.scenarios[scenario.name] for record in records] for scenario in scores.scenarios]
     columns = {
         name: np.array([[getattr(entry, name) for entry in row] for row in rows]).reshape(len(rows), len(records))
@@ -71,7 +75,8 @@ def _joined(scores: Scores, records: Sequence[Record]) -> Scores:
     }
     columns["error"] = np.full((len(rows), len(records)), np.nan)
     arrays = {name: np.hstack([getattr(scores, name), columns[name]]) for name in columns}
-    return Scores(scores.scenarios, (*scores.labels, *(record.label for record in records)), runs=scores.runs, **arrays)
+    labels = (*scores.labels, *(record.label for record in records))
+    return replace(scores, labels=labels, reference=scores.labels, **arrays)
 
 
 def _missing(scores: Scores, record: Record) -> int:

@@ -67,7 +67,7 @@ def entry(scenario: Scenario, regret: float, losing: float = 0.0) -> Entry:
 
 @pytest.fixture
 def made() -> tuple[Scores, Submission, Record]:
-    """Two scenarios; the policies have ratios 1 and 4, 8 and 2, and the submission, half of the lowest, 1 and 1."""
+    """Two scenarios; the policies have ratios 1 and 4, 4 and 1, and the submission, half of the lowest, 1/2 and 1/2."""
     rows = tuple(scenarios(["fixed-0", "fixed-50"]))
     regret = np.array([[10.0, 40.0], [80.0, 20.0]])
     scores = Scores(rows, ("A", "B"), regret, regret / 9.0, regret / 99.0, 0.0 * regret, np.array([120, 120]))
@@ -105,13 +105,23 @@ def test_policies_are_ranked_by_their_means_with_the_submitted_ones(
         "still losing",
     ]
     assert rows == [
-        ["1", "Mine", "A. Author", "1.00", "1.00", "1.00", "", "1.00", "fixed-0 (1.00)", "25.0 % (fixed-50 50 %)"],
-        ["2", "A", "built in", "4.00", "4.00", "4.00", "", "8.00", "fixed-50 (8.00)", "0"],
-        ["3", "B", "built in", "4.00", "4.00", "4.00", "", "2.00", "fixed-0 (8.00)", "0"],
+        ["1", "Mine", "A. Author", "0.50", "0.50", "0.50", "", "0.50", "fixed-0 (0.50)", "25.0 % (fixed-50 50 %)"],
+        ["2", "A", "built in", "2.00", "2.00", "2.00", "", "4.00", "fixed-50 (4.00)", "0"],
+        ["3", "B", "built in", "2.00", "2.00", "2.00", "", "1.00", "fixed-0 (4.00)", "0"],
     ]  # fmt: skip
     (told,) = lines(page, "Submitted policies")[2:]
     assert told == ["Mine", r"new \| old", "MIT", "2026-01-31", "`mine`, sha256 `abababababababab`", "1.2.3"]
     assert "Not ranked" not in page
+
+
+def test_a_submission_does_not_change_the_numbers_of_the_others(
+    script: ModuleType, made: tuple[Scores, Submission, Record]
+) -> None:
+    scores, submission, record = made
+    with_it, without = (
+        lines(script.leaderboard_page(scores, played), "Leaderboard")[2:] for played in ([(submission, record)], [])
+    )
+    assert [row[1:] for row in with_it[1:]] == [row[1:] for row in without]
 
 
 def test_a_record_without_some_scenarios_is_not_ranked(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,12 @@ RATIOS = [[4.0, 1.0, 2.0], [1.0, 1.0, 2.0], [8.0, 1.0, 2.0], [1.25, 1.0, 4.0], [
 
 def test_a_ratio_is_a_regret_over_the_least_of_its_row(scores: Scores) -> None:
     assert scores.ratio.tolist() == RATIOS
+
+
+def test_a_ratio_to_some_policies_may_be_below_one(scores: Scores) -> None:
+    part = replace(scores, reference=("A", "B")).select(lambda row: row.name in ("four", "five"))
+    assert part.ratio.tolist() == [[1.25, 1.0, 4.0], [1.0, 2.0, 0.5]]
+    assert part.max_rel_error == pytest.approx(14.0 / 300.0)  # the error over a regret is 1/300, the largest divisor 14
 
 
 def test_geometric_means(scores: Scores) -> None:

@@ -8,7 +8,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,8 @@ class Scores:
     where it is not known."""
     runs: npt.NDArray[np.int64]
     """Of each scenario."""
+    reference: tuple[str, ...] = ()
+    """The policies by whose lowest regret the others are divided; all if empty."""
 
     @classmethod
     def of(
@@ -78,15 +80,20 @@ class Scores:
         return cls(rows, parts[0].labels, *arrays)
 
     @property
+    def lowest(self) -> npt.NDArray[np.float64]:
+        """The smallest regret of each scenario, as a column: that of :attr:`reference`."""
+        columns = [self.labels.index(label) for label in self.reference or self.labels]
+        return np.asarray(self.regret[:, columns].min(axis=1, keepdims=True))
+
+    @property
     def ratio(self) -> npt.NDArray[np.float64]:
         """Each regret over the smallest of its scenario."""
-        ratio: npt.NDArray[np.float64] = self.regret / self.regret.min(axis=1, keepdims=True)
-        return ratio
+        return np.asarray(self.regret / self.lowest)
 
     @property
     def max_rel_error(self) -> float:
         """The largest standard error of a ratio, relative to the ratio."""
-        return float((self.error * self.regret.min(axis=1, keepdims=True) / self.regret).max())
+        return float((self.error * self.lowest / self.regret).max())
 
     @property
     def precision(self) -> str:
@@ -103,7 +110,7 @@ class Scores:
         """The scores of some scenarios."""
         kept = [number for number, scenario in enumerate(self.scenarios) if condition(scenario)]
         rows = tuple(self.scenarios[number] for number in kept)
-        return Scores(rows, self.labels, *(getattr(self, name)[kept] for name in _ARRAYS))
+        return replace(self, scenarios=rows, **{name: getattr(self, name)[kept] for name in _ARRAYS})
 
     def of_kind(self, kind: str) -> Scores:
         return self.select(lambda scenario: scenario.kind == kind)
@@ -130,7 +137,7 @@ class Scores:
         """Of each scenario with a twin, the least that the geometric mean of any policy's ratios on the two can be, by
         the twin lemma with the lowest regrets of this table; 1 of all others, and where the twin is not there."""
         limits = np.ones(len(self.scenarios))
-        best = self.regret.min(axis=1)
+        best = self.lowest[:, 0]
         for first, second in pairs(self.scenarios):
             limit = twin_limit(self.scenarios[first], self.scenarios[second])
             limits[[first, second]] = limit.ratio(float(best[first]), float(best[second]))
@@ -139,7 +146,7 @@ class Scores:
     def relative_mean(self, label: str) -> float:
         """The geometric mean of a policy's ratios, each divided by the limit of its scenario: how far the policy is
         from what the twin lemma leaves to all policies. Apart from the error of the measured regrets it is never below
-        1; the lemma does not say that a policy can have 1."""
+        1, unless the policy is not in :attr:`reference`; the lemma does not say that a policy can have 1."""
         return self.geometric_mean(label) / float(np.exp(np.log(self.limits).mean()))
 
     def losing_mean(self, label: str) -> float:
