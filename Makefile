@@ -81,9 +81,10 @@ arena: $(READY) ## every policy on every scenario; writes docs/which-policy.md w
 	$(BIN)/belated arena --submissions arena/submissions
 	$(BIN)/python docs/scripts/leaderboard.py
 
-arena-long: $(READY) ## the scenarios of a million rounds, on a GPU; writes docs/scripts/arena-long.json
+arena-long: $(READY) ## the scenarios of a million rounds, on a GPU; writes their part of docs/which-policy.md
 	$(BIN)/belated arena --long --device cuda --out out/arena-long
 	cp out/arena-long/scores.json docs/scripts/arena-long.json
+	$(BIN)/python docs/scripts/which_policy.py
 
 coverage-of-intervals: $(READY) ## how often the intervals of claims miss; writes the table of docs/notes/statistics.md
 	$(BIN)/python benchmarks/interval_coverage.py

@@ -13,16 +13,33 @@ from pathlib import Path
 import numpy as np
 from markdown_tables import table
 
+from belated.errors import StateError
 from belated.studies.arena import Scores
 from belated.studies.arena.page import losing_text
 from belated.studies.arena.scores import read
-from belated.studies.arena.submissions import Record, Submission, problem_hash, read_record, read_submissions
+from belated.studies.arena.submissions import POLICY, Record, Submission, problem_hash, read_record, read_submissions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCORES = ROOT / "docs" / "scripts" / "arena.json"
 SUBMISSIONS = ROOT / "arena" / "submissions"
 PAGE = ROOT / "docs" / "leaderboard.md"
 Played = tuple[Submission, Record]
+
+
+def read_played(folder: Path, built_in: Sequence[str]) -> list[Played]:
+    """The submissions of a folder with their records; an error if a record is of another file, or a label is taken."""
+    found, taken = [], dict.fromkeys(built_in, "a built-in policy")
+    for submission in read_submissions(folder):
+        record = read_record(submission)
+        if record.policy != submission.sha256:
+            raise StateError(f"{submission.folder}: the record is of another {POLICY}; play it again with make arena.")
+        if record.label in taken:
+            raise StateError(
+                f"{submission.folder}: label is {record.label!r}, which is that of {taken[record.label]}; give another."
+            )
+        taken[record.label] = str(submission.folder)
+        found.append((submission, record))
+    return found
 
 
 def leaderboard_page(scores: Scores, submitted: Sequence[Played]) -> str:
@@ -125,5 +142,6 @@ def _incomplete(scores: Scores, submitted: Sequence[Played]) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = [(submission, read_record(submission)) for submission in read_submissions(SUBMISSIONS)]
-    PAGE.write_text(leaderboard_page(read(SCORES), found), encoding="utf-8")
+    built_in = read(SCORES)
+    page = leaderboard_page(built_in, read_played(SUBMISSIONS, built_in.labels))
+    PAGE.write_text(page, encoding="utf-8")

@@ -56,6 +56,12 @@ def test_a_submission_is_checked_played_recorded_and_verified(call: Callable[...
     data = json.loads(result.stdout)
     assert (data["same"], list(data["wrong"]["mine"])) == (False, ["theorem-6-first"])
     assert call("arena", "--verify", "mine", "--rows", "all-lose-half", "--quiet").output == ""
+    result = call("arena", "--submissions", "mine", *ROWS)  # the record is replaced, and what was wrong is told
+    assert result.exit_code == 0
+    assert "mine: theorem-6-first differs: bits '000" in " ".join(result.stderr.split())
+    assert "all-lose-half" not in result.stderr
+    assert call("arena", "--verify", "mine").exit_code == 0
+    assert call("arena", "--submissions", "mine", "--rows", "all-lose-half", "--quiet").stderr == ""
 
 
 def test_one_that_breaks_the_contract_is_not_recorded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from pages import ROOT
 
+from belated.errors import StateError
 from belated.policies import POLICIES
 from belated.studies.arena import Scenario, Scores, scenarios
 from belated.studies.arena.scores import read
@@ -39,8 +41,9 @@ def script() -> Iterator[ModuleType]:
 
 
 def test_the_page_is_made_from_the_scores_and_the_records(script: ModuleType) -> None:
-    found = [(submission, read_record(submission)) for submission in SUBMITTED]
-    assert script.PAGE.read_text(encoding="utf-8") == script.leaderboard_page(read(script.SCORES), found), "make arena"
+    scores = read(script.SCORES)
+    page = script.leaderboard_page(scores, script.read_played(script.SUBMISSIONS, scores.labels))
+    assert script.PAGE.read_text(encoding="utf-8") == page, "make arena"
 
 
 def test_the_page_is_in_the_navigation() -> None:
@@ -56,6 +59,22 @@ def test_a_recorded_submission_reproduces(submission: Submission) -> None:
     rows = scenarios(["fixed-500-two-arms", "theorem-6-first"])
     assert {row.name for row in rows} <= set(record.scenarios)
     assert verify(submission, record, rows, workers=1) == {}
+
+
+def test_a_record_of_another_file_and_a_label_that_is_taken_are_refused(script: ModuleType, tmp_path: Path) -> None:
+    source = SUBMITTED[0].folder
+    shutil.copytree(source, tmp_path / "one")
+    assert [submission.name for submission, _ in script.read_played(tmp_path, ["UCB"])] == ["one"]
+    label = read_record(SUBMITTED[0]).label
+    with pytest.raises(StateError, match=f"one: label is '{label}', which is that of a built-in policy; give another"):
+        script.read_played(tmp_path, ["UCB", label])
+    shutil.copytree(source, tmp_path / "two")
+    with pytest.raises(StateError, match=f"two: label is '{label}', which is that of .*one; give another"):
+        script.read_played(tmp_path, ["UCB"])
+    with (tmp_path / "one" / "policy.py").open("a") as file:
+        file.write("# changed")
+    with pytest.raises(StateError, match=r"one: the record is of another policy\.py; play it again"):
+        script.read_played(tmp_path, ["UCB"])
 
 
 # ---- made-up scores ----

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def play_submissions(
     folder: Path, scenarios: Sequence[Scenario], workers: int | None, device: str, json: bool, quiet: bool
 ) -> None:
-    """Check every submission of a folder, play it, and write its record."""
-    from belated.studies.arena.submissions import play_record, read_submissions, write_record
+    """Check every submission of a folder, play it, and write its record; say where the one it replaces was not true."""
+    from belated.studies.arena.submissions import play_record, read_submissions, replaced, write_record
     from belated.testing import check_policy
 
     written = {}
@@ -34,6 +34,7 @@ def play_submissions(
         except AssertionError as error:
             raise ConfigurationError(f"{submission.folder} breaks the contract of a policy: {error}") from error
         record = _watched(partial(play_record, submission, scenarios, workers=workers, device=device), scenarios, quiet)
+        _tell(submission.name, replaced(submission, record))
         written[submission.name] = str(write_record(submission, record))
     if json:
         print_json({"records": written})
@@ -57,12 +58,17 @@ def verify_submissions(
             verdict = "the same to the bit" if not found else f"{len(found)} wrong"
             console().print(f"{submission.name}: {count} scenarios, {verdict}")
         if not json:
-            for name, why in found.items():
-                console(stderr=True).print(f"{submission.name}: {name} {why}.")
+            _tell(submission.name, found)
     if json:
         print_json({"wrong": wrong, "same": not any(wrong.values())})
     if any(wrong.values()):
         raise typer.Exit(1)
+
+
+def _tell(submission: str, wrong: Mapping[str, str]) -> None:
+    """Say what is wrong with a record."""
+    for name, why in wrong.items():
+        console(stderr=True).print(f"{submission}: {name} {why}.")
 
 
 def _watched(play: Any, scenarios: Sequence[Scenario], quiet: bool) -> Any:

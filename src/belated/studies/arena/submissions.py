@@ -10,7 +10,7 @@ import math
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -245,6 +245,21 @@ def _same(recorded: Any, played: str | float) -> bool:
 
 
 # ---- files ----
+
+
+def replaced(submission: Submission, record: Record) -> dict[str, str]:
+    """Where the record on disk, if it is of the same file and version, differs from this one on the same problems."""
+    if not (submission.folder / RECORD).exists():
+        return {}
+    before = read_record(submission)
+    if (before.policy, before.version) != (record.policy, record.version):
+        return {}
+    kept = {
+        name: entry
+        for name, entry in record.scenarios.items()
+        if name in before.scenarios and before.scenarios[name].problem == entry.problem
+    }
+    return differences(before, replace(record, scenarios=kept))
 
 
 def write_record(submission: Submission, record: Record) -> Path:
