@@ -21,8 +21,18 @@ from failures import Failures
 ROWS = [*scenarios(), *scenarios(long=True)]
 PAIRS = [(ROWS[first], ROWS[second]) for first, second in pairs(ROWS)]
 POSITIONS = (0.0, 0.2, 0.5, 0.9, 1.0)
-SIDED = ("best-late-", "rest-late-", "one-", "bias-", "reverse-bias", "-of-the-best", "-of-the-rest", "pareto-best")
-"""Parts of the names of scenarios in which some arm has all the trouble."""
+MEASURED = {"violations", "rossi", "rossi-one-a-day"}
+"""Arms as they were measured."""
+VARIANTS = {"silent-beside-pareto", "best-loses-or-late"}
+"""Of scenarios that have twins."""
+NOT_ALIKE = {
+    ("pareto-best-heavy", "pareto-rest-heavy"),
+    ("lost-of-the-rest", "lost-of-the-rest-mirror"),
+    ("violations-best-slow", "violations-best-quick"),
+    ("successes-late", "failures-late"),
+    ("reverse-bias-2000", "reverse-bias-2000-mirror"),
+}
+"""Twins that the first feedback tells apart; docs/notes/statistics.md says why."""
 
 
 def limit_of(first: str, second: str) -> TwinLimit:
@@ -32,10 +42,20 @@ def limit_of(first: str, second: str) -> TwinLimit:
 # ---- the scenarios ----
 
 
-def test_every_scenario_with_trouble_on_one_side_has_a_twin() -> None:
+def test_every_scenario_whose_arms_have_different_delays_has_a_twin() -> None:
+    """Except those whose delays are drawn, so that no arm is meant, and the longest, whose shorter forms have one or
+    are variants."""
+    found = set()
     for row in ROWS:
-        if row.name.startswith(SIDED) or any(part in row.name for part in SIDED if part.startswith("-")):
-            assert row.twin, row.name
+        laws = row.spec["delays"]
+        if isinstance(laws, list) and any(law != laws[0] for law in laws) and not (row.twin or row.long):
+            found.add(row.name)
+    assert found == MEASURED | VARIANTS
+
+
+def test_twins_look_alike_except_those_that_are_listed() -> None:
+    found = {(first.name, second.name) for first, second in PAIRS if rounds_alike(first, second) < 10}
+    assert found == NOT_ALIKE
 
 
 def observed(problem: Problem, arm: int, rounds: int) -> list[float]:
@@ -68,7 +88,7 @@ def test_twins_look_alike_for_as_long_as_they_say_wherever_numbers_are_drawn() -
                     assert one.best not in {other.best for other in candidates}
 
 
-def test_twins_differ_in_the_round_after(row: Callable[..., Scenario]) -> None:
+def test_twins_differ_in_the_round_after() -> None:
     for first, second in PAIRS:
         rounds = rounds_alike(first, second)
         if 10 < rounds < first.horizon:
@@ -129,7 +149,7 @@ def test_limits_are_the_least_over_all_numbers_of_pulls(limit: TwinLimit, best: 
     assert limit.regret == pytest.approx(float(np.maximum(first, second).min()), rel=1e-3)
 
 
-def test_no_policy_is_below_the_limit(row: Callable[..., Scenario]) -> None:
+def test_no_policy_is_below_the_limit() -> None:
     """Whoever always, never or half of the time pulls the arm in question."""
     limit = TwinLimit(1000, 0.2, 0.3)
     for share in (0.0, 0.1, 0.5, 0.9, 1.0):
