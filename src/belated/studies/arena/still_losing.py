@@ -15,8 +15,12 @@ LAST = 10
 
 def checkpoints(horizon: int) -> list[int]:
     """The rounds at which regrets are needed: before the last tenth, if there is a round before it, and at the end."""
-    start = horizon - max(horizon // LAST, 1)
+    start = horizon - _last_rounds(horizon)
     return [start, horizon] if start > 0 else [horizon]
+
+
+def _last_rounds(horizon: int) -> int:
+    return max(horizon // LAST, 1)
 
 
 def still_losing(problem: Problem | Family, result: Result) -> npt.NDArray[np.bool_]:
@@ -29,7 +33,7 @@ def still_losing(problem: Problem | Family, result: Result) -> npt.NDArray[np.bo
     - a twentieth of its whole regret: less is a curve that bends, such as a logarithm, of which the last tenth is 1 %;
       of a straight line it is 10 %, of a square root 5 %.
     """
-    last = max(result.horizon // LAST, 1)
+    last = _last_rounds(result.horizon)
     grown = result.final - (result.curves[:, :, 0] if result.rounds.size > 1 else 0.0)
     cost = last * least_gaps(problem, result.manifest.seed, result.runs)
     limit = np.maximum(cost / 4.0, result.final * last / result.horizon / 2.0)
