@@ -72,12 +72,12 @@ class Scores:
         share = losing.mean(axis=1)
         return cls((scenario,), tuple(labels), means[None], stderr[None], error[None], share[None], np.array([runs]))
 
-    @classmethod
-    def joined(cls, parts: Sequence[Scores]) -> Scores:
+    @staticmethod
+    def joined(parts: Sequence[Scores]) -> Scores:
         """The scores of several sets of scenarios as one."""
         rows = tuple(scenario for part in parts for scenario in part.scenarios)
-        arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS)
-        return cls(rows, parts[0].labels, *arrays)
+        arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
+        return replace(parts[0], scenarios=rows, **arrays)
 
     @property
     def lowest(self) -> npt.NDArray[np.float64]:
