@@ -74,7 +74,8 @@ class ArmRecord:
         self.pending.remove(pulled_at)
 
     def younger(self, rounds: float, now: int) -> int:
-        return sum(now - (number << level) < rounds for level, number in (block_of(at, now) for at in self.pending))
+        """Those whose delay may be no more, or that share a block with one: a delay of d is d + 1 rounds late."""
+        return sum(youngest(block_of(at, now), now) <= rounds + 1 for at in self.pending)
 
 
 def estimated(arms: list[ArmRecord], waiting: ArmRecord, now: int, half: bool) -> tuple[float, ...]:

@@ -21,9 +21,8 @@ DEFAULT_POLICY = (
 def default_policy(silence: bool = False) -> Policy:
     """The policy of an experiment, or a bandit, that names none.
 
-    ImputedUCB(confidence="anytime") has the smallest mean ratio to the best policy over the scenarios of the arena,
-    also over those whose delays depend on the reward and those that lose feedback, and its regret is sublinear where
-    delays do not depend on rewards (docs/which-policy.md).
+    ImputedUCB(confidence="anytime") has the smallest mean ratio to the best policy over the scenarios of the arena, and
+    over those that lose feedback (docs/which-policy.md).
 
     With ``silence``, where no feedback until a deadline counts as a reward, it is PrefixUCB with ``spread``: what was
     counted at the deadline is replaced by feedback that comes later, which ImputedUCB cannot.

@@ -21,7 +21,7 @@ from belated.policies._base.state import State
 
 OCTAVES, BLOCKS = 31, 4
 UPDATED, LONGEST = 0, 1
-"""Columns of a row: the round of the last update of its ages; how late its latest feedback was."""
+"""Columns of a row: the round of the last update of its ages; the most that its feedback was late."""
 OWN = 2
 """The first of the columns that a policy may use itself."""
 RECORD = 8
@@ -102,14 +102,15 @@ def count_late(memory: Any, row: Any, late: Any, reward: Any) -> None:
 
 @inline
 def younger_pulls(memory: Any, row: Any, rounds: Any) -> Any:
-    """The number of pending pulls in blocks that began less than ``rounds`` rounds ago."""
+    """The number of pending pulls whose delay may still be at most ``rounds``, and those of the same blocks that are a
+    little older."""
     updated = int(memory[row, UPDATED])
     pulls = 0.0
     for level in range(OCTAVES):
         present = updated >> level
         for part in range(BLOCKS):
             block = present - part
-            if block < 0 or updated - (block << level) >= rounds:
+            if block < 0 or updated - ((block + 1) << level) > rounds:
                 return pulls
             pulls += memory[row, RECORD + WIDTH * level + (block & (BLOCKS - 1))]
     return pulls

@@ -48,6 +48,7 @@ ASKED = 2.0
 ENOUGH = 3.0
 """If all feedback of all arms, at least this much, are successes, then only successes are reported."""
 HEAD_START = 100.0
+"""Rounds that are added to t/K in the level of "anytime", so that an arm that is unlucky at first is not given up."""
 
 
 @inline
@@ -245,7 +246,7 @@ def count_retraction(state: State, arm: Any, pulled_at: Any) -> None:
 
 @inline
 def imputed_index(policy: Any, arm: Arm) -> Any:
-    """The largest q with x kl(mean, q) <= 4c."""
+    """The largest q with kl(mean, q) <= budget: see :func:`budget`."""
     x = max(arm.memory[arm.number, WEIGHT], 1.0)
     return kl_upper(arm.memory[arm.number, MEAN], budget(policy, arm, x, arm.memory[arm.number, COST]))
 
