@@ -64,8 +64,8 @@ class SafeImputedUCB(IndexPolicy, PrefixPolicy):
 
     With c = ln T the brackets hold for every joint law of reward and delay, and so does a bound on the regret, whatever
     I is: of order ln T for fixed gaps and delays, with ``safe`` as a factor. It is infinite if a best arm's feedback is
-    lost with a probability above an eighth of the least gap, or another arm's with one above an eighth of its own. Clipping alone has no such bound, since an arm that is
-    never pulled keeps wide brackets. See docs/theory/imputed.md.
+    lost with a probability above an eighth of the least gap, or another arm's with one above an eighth of its own gap.
+    Clipping alone has no such bound, since an arm that is never pulled keeps wide brackets. See docs/theory/imputed.md.
 
     Parameters
     ----------

@@ -104,8 +104,8 @@ class Policy(Validated, ABC):
     """Elimination: whether equal bounds may be computed as unequal ones, so that an arm is only eliminated if its upper
     bound is below a lower one by more than rounding."""
     supports_retraction: ClassVar[bool] = False
-    """Whether a pull can be retracted, with its feedback, and feedback replaced: all that the policy knows of an arm are
-    its counts, and what ``on_correction`` puts right."""
+    """Whether a pull can be retracted, with its feedback, and feedback replaced: all that the policy knows of an arm
+    are its counts, and what ``on_correction`` puts right."""
     supports_replacement: ClassVar[bool] = True
     """With ``supports_retraction``: False if only a pending pull can be retracted, and feedback stays once it came."""
     supports_new_arms: ClassVar[bool] = False

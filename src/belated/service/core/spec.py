@@ -102,8 +102,8 @@ def _check_silence(silence: Silence, policy: Policy) -> None:
         raise ProblemType.INVALID_SILENCE.error(f"silence.reward is {silence.reward!r}; give a number in [0, 1].")
     if not supports_replacement(policy):
         raise ProblemType.CANNOT_REPLACE.error(
-            f"silence needs a policy that can replace feedback, and {policy.label} cannot; leave silence out, or choose "
-            "Prefix-UCB."
+            f"silence needs a policy that can replace feedback, and {policy.label} cannot; leave silence out, or "
+            "choose Prefix-UCB."
         )
 
 
