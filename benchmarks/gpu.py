@@ -107,12 +107,13 @@ def main(folder: str) -> None:
         print(rows[-1], flush=True)
 
     task = f"K = {TASK.arms}, delay {TASK.delay}, T = {TASK.horizon:,}, {RUNS:,} runs, {POINTS} checkpoints"
-    limits = {"UCB": 7e10, "SE": 3e10}
-    for policy in (subject.ucb(), *subject.written_in_c()):
-        if policy.label != "Thompson":
-            rate, share = kernel(policy)
-            note = "" if share == 1.0 else f"{100 * share:.0f} % of the rounds until one arm is left"
-            add(f"{policy.label}, the kernel, {task}", rate, "rounds/s", limits.get(policy.label, 0.0), note)
+    limited = [policy for policy, _ in subject.limited().values()]
+    limits = {"UCB": 7e10, "SE": 3e10, **{policy.label: 5e9 for policy in limited}}
+    of_c = [policy for policy in subject.written_in_c() if policy not in limited]
+    for policy in (subject.ucb(), *of_c, *limited):
+        rate, share = kernel(policy)
+        note = "" if share == 1.0 else f"{100 * share:.0f} % of the rounds until one arm is left"
+        add(f"{policy.label}, the kernel, {task}", rate, "rounds/s", limits.get(policy.label, 0.0), note)
     for horizon in (TASK.horizon, LONG):
         add(f"UCB through simulate, T = {horizon:,}", through_simulate(subject.ucb(), horizon), "rounds/s", 0.0)
     add("belated reproduce --device cuda, all of the paper with its report", paper(Path(folder)), "s", 10.0)

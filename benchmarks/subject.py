@@ -23,6 +23,7 @@ from belated.delays import (
 from belated.policies import (
     POLICIES,
     UCB,
+    ImputedUCB,
     OptimisticPessimisticElimination,
     OptimisticUCB,
     PatientBandits,
@@ -105,6 +106,8 @@ def limited() -> dict[str, tuple[Any, float]]:
         "Prefix-UCB": (PrefixUCB(confidence=c), 60.0),
         "Prefix-UCB spread": (PrefixUCB(confidence=c, spread=True), 60.0),
         "Pending-UCB": (PendingUCB(confidence=c), 100.0),
+        "Imputed-UCB": (ImputedUCB(confidence=c), 100.0),
+        "Imputed-UCB anytime": (ImputedUCB(confidence="anytime"), 100.0),
         "PatientBandits": (PatientBandits(alpha=0.5), 20.0),
     }
 
