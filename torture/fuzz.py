@@ -42,6 +42,8 @@ A_RUN = 250
 """Cases of one operation in one run of schemathesis, at the most."""
 FEW = 5
 """And in the run of a control."""
+MORE_RUNS = 10
+"""How many runs there are for an operation that is seldom asked for rightly."""
 
 
 def key_for(db: str) -> str:
@@ -91,16 +93,18 @@ def run(server: Server, key: str, known: dict[str, list[str]], each: int, seed: 
 
 
 def fuzz(db: str, cases: int, seed: int) -> Counter[str]:
-    """At least so many cases; how often each answer came."""
+    """At least so many cases, and more until each operation was done once; how often each answer came."""
     key = key_for(db)
     answers: Counter[str] = Counter()
+    runs = 0
     with serving(db) as server:
         known = prepare(server, key)
         with server.client() as http:
             paths = http.get("/openapi.json").json()["paths"]
         operations = [f"{method.upper()} {path}" for path, methods in paths.items() for method in methods]
-        while answers.total() < cases:
-            left = (cases - answers.total()) // len(operations) + 1
+        while answers.total() < cases or (undone(operations, answers) and runs < MORE_RUNS):
+            runs += 1
+            left = max((cases - answers.total()) // len(operations), 20) + 1
             found, failed = run(server, key, known, min(left, A_RUN), seed)
             if failed is not None:
                 print(failed, file=sys.stderr)
@@ -109,11 +113,15 @@ def fuzz(db: str, cases: int, seed: int) -> Counter[str]:
             seed += 1
             print(f"  {answers.total():,} cases", file=sys.stderr)
         assert server.process.poll() is None, "the server is gone"
-    undone = [each for each in operations if not any(answers[f"{each} {status}"] for status in (200, 201))]
     broken = [each for each in answers if each.rpartition(" ")[2].startswith("5")]
-    assert not undone, f"never done, only refused: {undone}"
+    assert not undone(operations, answers), f"never done, only refused: {undone(operations, answers)}"
     assert not broken, f"errors of the server: {broken}"
     return answers
+
+
+def undone(operations: list[str], answers: Counter[str]) -> list[str]:
+    """The operations that were refused each time."""
+    return [each for each in operations if not any(answers[f"{each} {status}"] for status in (200, 201))]
 
 
 def control(db: str, defect: str, seed: int) -> bool:
