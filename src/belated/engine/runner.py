@@ -61,6 +61,15 @@ class Plan:
     shuffle: bool = False  # whether the arms are relabelled in each run
     compiling: CompileStatus = field(default_factory=CompileStatus)
 
+    def request_stop(self) -> None:
+        """Ask all threads to stop playing soon."""
+        self.stop[0] = 1
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether threads were asked to stop."""
+        return bool(self.stop[0])
+
     @property
     def pull_rows(self) -> int:
         """Rows of the sums of pulls: one for each checkpoint, or a single one if they are not recorded."""
@@ -75,7 +84,7 @@ def run_chunk(policies: Sequence[Policy], chunk: Chunk, plan: Plan) -> list[RunO
     plan.compiling.add_entries(tasks)
     compile_missing(tasks, lambda task: compile_loop(*task, chunk, plan), plan.workers, plan.stop)
     for loop, policy in tasks:
-        if plan.stop[0] != 0:
+        if plan.stop_requested:
             return None
         output = _allocate_output(chunk.runs, run, plan)
         with ignore_overflow():

@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 
 from belated.errors import InvalidParameter
 from belated.formatting import compact, duration
+from belated.interrupts import DelayedInterrupt
 
 DELAY = 1.0
 """Seconds after which a bar appears that was not asked for."""
@@ -214,15 +215,17 @@ class ProgressBar:
         self.tick()
         context = contextvars.copy_context()  # notebooks find the cell of an output by it
         self._thread = threading.Thread(target=context.run, args=(self._draw_until_ended,), daemon=True)
-        self._thread.start()
+        with DelayedInterrupt():
+            self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if self._thread is not None:
-            self._thread.join()
-        with self._drawing:
-            self._close()
+        with DelayedInterrupt():
+            self._ended.set()
+            if self._thread is not None:
+                self._thread.join()
+            with self._drawing:
+                self._close()
 
     def _draw_until_ended(self) -> None:
         while not self._ended.wait(INTERVAL):

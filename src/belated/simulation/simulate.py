@@ -18,6 +18,7 @@ from belated.engine.encode import encode_problems
 from belated.engine.run_io import RunOutput
 from belated.engine.runner import Chunk, Plan, run_chunk
 from belated.errors import Interrupted, InvalidParameter, PolicyError
+from belated.interrupts import DelayedInterrupt
 from belated.kernel.rng import check_seed, family_generator
 from belated.policies import Policy
 from belated.policies._base.encode import check_registered
@@ -144,7 +145,6 @@ def simulate(
         except PolicyError as error:
             raise error.with_traceback(None) from error.__cause__
         except KeyboardInterrupt:
-            plan.stop[0] = 1
             done = builder.finished
             message = (
                 f"interrupted after {done} of {runs} runs; they are in this error's .result."
@@ -180,7 +180,7 @@ def _on_device(
         chunks = _chunks(problem, plan, range(runs), builder.arms, size)
 
     def run(chunk: Chunk) -> None:
-        if plan.stop[0] == 0:
+        if not plan.stop_requested:
             with played_on_device(policies, chunk, plan) as outcomes:
                 builder.add(chunk, outcomes)
 
@@ -189,7 +189,7 @@ def _on_device(
 
 def _run_all(execution: Execution, plan: Plan, builder: ResultBuilder, policies: int, report: Report) -> None:
     """Run all chunks; after an interruption wait until no thread is at work."""
-    with execution.pool as pool:
+    with DelayedInterrupt(plan.request_stop) as interrupt, execution.pool as pool:
         pending: dict[Future[list[RunOutput] | None], Chunk] = {}
         played = 0
 
@@ -197,7 +197,7 @@ def _run_all(execution: Execution, plan: Plan, builder: ResultBuilder, policies:
             report(played + _rounds_so_far(pending), plan.compiling.text(), plan.compiling.missing())
 
         try:
-            while True:
+            while not interrupt.pending:
                 for chunk in islice(execution.chunks, execution.max_submitted - len(pending)):
                     pending[pool.submit(execution.run, chunk)] = chunk
                 if not pending:
@@ -208,14 +208,15 @@ def _run_all(execution: Execution, plan: Plan, builder: ResultBuilder, policies:
                     outcomes = future.result()
                     if outcomes is not None:
                         builder.add(chunk, outcomes)
+                    elif interrupt.pending:
+                        continue  # it was stopped, or came too late to be told of
                     played += chunk.runs * plan.horizon * policies
                     tell()
                 if not finished:
                     tell()
-        except BaseException:
-            plan.stop[0] = 1
+        finally:
+            plan.request_stop()
             wait([future for future in pending if not future.cancel()])
-            raise
 
 
 def _rounds_so_far(chunks: Mapping[Future[Any], Chunk]) -> int:
@@ -235,7 +236,11 @@ def _chunks(
         if shared is not None:
             yield Chunk(first, count, shared)
         elif not isinstance(problem, Problem):
-            drawn = [_draw_problem(problem, plan.seed, run, arms) for run in range(first, first + count)]
+            drawn = []
+            for run in range(first, first + count):
+                if plan.stop_requested:  # while a slow family draws
+                    return
+                drawn.append(_draw_problem(problem, plan.seed, run, arms))
             yield Chunk(first, count, encode_problems(drawn, plan.horizon))
 
 

@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Self, TypeVar
 
 from belated.errors import StateError
+from belated.interrupts import DelayedInterrupt
 from belated.kernel.rng import check_seed
 from belated.simulation.progress import Progress
 from belated.simulation.result import Manifest, Result
@@ -179,8 +180,9 @@ class StudyRunner:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stopped = True
-        self._pool.shutdown(cancel_futures=True)
+        self._stop()
+        with DelayedInterrupt():
+            self._pool.shutdown(cancel_futures=True)
         if self._device != "cpu":
             gc.unfreeze()
 
@@ -189,13 +191,13 @@ class StudyRunner:
         if self._device == "cpu":
             yield from ((item, play(item)) for item in items)
             return
-        with ThreadPoolExecutor(on_device) as pool:
+        with DelayedInterrupt(self._stop), ThreadPoolExecutor(on_device) as pool:
             try:
                 playing = {pool.submit(play, item): item for item in items}
                 for future in as_completed(playing):
                     yield playing[future], future.result()
             except BaseException:
-                self._stopped = True
+                self._stop()
                 pool.shutdown(cancel_futures=True)
                 raise
 
@@ -287,6 +289,9 @@ class StudyRunner:
             return play(), False
         manifest = Manifest.of(cell.problem, cell.policies, cell.horizon, batch.runs, seed, rounds, 0.0, study.shuffle)
         return self._cache.get(manifest, play)
+
+    def _stop(self) -> None:
+        self._stopped = True
 
     def _check_stopped(self) -> None:
         if self._stopped:

@@ -18,6 +18,7 @@ from jinja2 import Environment, StrictUndefined
 from matplotlib.figure import Figure
 
 from belated.atomic_output import StagedOutput
+from belated.interrupts import DelayedInterrupt
 from belated.simulation.figures import end_with_parent, save_figures
 from belated.studies.claims import ClaimVerdict, Evidence
 from belated.studies.claims.evidence import axis_value
@@ -56,12 +57,13 @@ class Report:
     def add(self, outcome: ExperimentOutcome) -> None:
         """Begin to draw the figures of a finished experiment, and to compute its bounds."""
         experiment, folder = outcome.experiment, self._folder
-        self._bounds[experiment.name] = self._drawing.submit(bounds_table, outcome.evidence)
-        for spec in experiment.figures:
-            name = experiment.file_name(spec)
-            self._figures[name] = self._drawing.submit(
-                _draw_figure, self._saving, folder / name, spec, outcome.evidence
-            )
+        with DelayedInterrupt():
+            self._bounds[experiment.name] = self._drawing.submit(bounds_table, outcome.evidence)
+            for spec in experiment.figures:
+                name = experiment.file_name(spec)
+                self._figures[name] = self._drawing.submit(
+                    _draw_figure, self._saving, folder / name, spec, outcome.evidence
+                )
 
     def finish(self, summary: Summary, outcomes: Sequence[ExperimentOutcome]) -> Path:
         """Write what is left, and move it all into place; returns the page's path."""
@@ -85,8 +87,9 @@ class Report:
 
     def __exit__(self, *error: Any) -> None:
         try:
-            self._drawing.shutdown(cancel_futures=True)
-            self._saving.shutdown(cancel_futures=True)
+            with DelayedInterrupt():
+                self._drawing.shutdown(cancel_futures=True)
+                self._saving.shutdown(cancel_futures=True)
         finally:
             if "_folder" in self.__dict__:
                 self._stage.__exit__(*error)
