@@ -17,6 +17,7 @@ from belated.errors import StateError
 from belated.studies.arena import Scores
 from belated.studies.arena.page import losing_text
 from belated.studies.arena.scores import read
+from belated.studies.arena.still_losing import MEANING
 from belated.studies.arena.submissions import POLICY, Record, Submission, problem_hash, read_record, read_submissions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -69,10 +70,9 @@ def leaderboard_page(scores: Scores, submitted: Sequence[Played]) -> str:
             "divided by the lowest of any built-in policy. A submitted policy has 120 runs of each scenario, the "
             f"built-in ones have up to {int(scores.runs.max()):,}; so nothing is divided by its regrets, and its "
             "numbers may be below 1. *To the limit* also divides by what [no policy can "
-            "have](howto/arena.md#kinds-of-scenarios) on twins; *still losing* is the share of runs whose regret still "
-            "grows linearly at the end, and the scenario with most of them. [Submit a "
-            "policy](howto/submit-a-policy.md) of your own; [which policy](which-policy.md) says what follows for the "
-            "use of those that are built in.",
+            f"have](howto/arena.md#kinds-of-scenarios) on twins; *still losing* is {MEANING}; with the scenario that "
+            "has most of them. [Submit a policy](howto/submit-a-policy.md) of your own; [which "
+            "policy](which-policy.md) says what follows for the use of those that are built in.",
             "",
             table(head, lines),
             "",

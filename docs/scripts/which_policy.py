@@ -17,6 +17,7 @@ from belated.policies import default_policy
 from belated.studies.arena import Scenario, Scores
 from belated.studies.arena.scenarios import KINDS, MAX_RUNS
 from belated.studies.arena.scores import read
+from belated.studies.arena.still_losing import MEANING
 from belated.studies.arena.twins import pairs, twin_limit
 
 DOCS = Path(__file__).resolve().parent.parent
@@ -270,8 +271,7 @@ def _losing(scores: Scores, long: Scores | None) -> list[str]:
     means = [f"**{100 * scores.losing_mean(label):.1f} %**" for label in SHOWN]
     return [
         "## Runs that still lose at the end",
-        "The share of runs whose regret still grows linearly at the end "
-        "([definition](howto/arena.md#kinds-of-scenarios)), on the long scenarios. In those called -mirror, nobody "
+        f"On the long scenarios: {MEANING} ([why](howto/arena.md#kinds-of-scenarios)). In those called -mirror, nobody "
         "can tell which arm is the best.",
         table(["scenario", *SHOWN], [*lines, ["**all scenarios**", *means]]),
     ]

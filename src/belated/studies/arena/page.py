@@ -9,6 +9,7 @@ import numpy as np
 
 from belated.formatting import ratio as short_ratio
 from belated.studies.arena.scores import HIGH, Scores
+from belated.studies.arena.still_losing import MEANING
 from belated.studies.arena.twins import pairs, twin_limit
 
 LOSING_SHOWN = 0.01
@@ -62,7 +63,7 @@ def _summary(scores: Scores, title: str, held_out: Sequence[bool]) -> list[str]:
     if limited:
         remark += " To the limit: ratios divided by what the twin lemma leaves to every policy."
     if not np.isnan(kept.losing).any():
-        remark += " Still losing: the share of runs whose regret still grows linearly at the end."
+        remark += f" Still losing: {MEANING}."
     return [f"## {title} ({len(kept.scenarios)})", "\n".join(lines), remark]
 
 

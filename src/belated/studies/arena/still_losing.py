@@ -1,4 +1,4 @@
-"""Which runs still lose at the end: their regret grows as if nothing had been learned."""
+"""Which runs still lose at the end: their regret grows by much in the last tenth of the rounds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from belated.simulation.result import Result
 
 LAST = 10
 """The last tenth of the rounds is looked at."""
+MEANING = (
+    "the share of runs whose regret grows, in the last tenth of the rounds, by more than a quarter of what the "
+    "second-best arm would cost in all of these rounds, and by more than a twentieth of the run's whole regret"
+)
+"""What pages say of the numbers."""
 
 
 def checkpoints(horizon: int) -> list[int]:
