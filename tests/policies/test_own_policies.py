@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from belated import Bandit, Problem, simulate
 from belated.delays import Empirical, Fixed, Geometric, Pareto
 from belated.errors import InvalidParameter, PolicyError
+from belated.kernel.helpers import reached_functions
 from belated.kernel.jit import JIT
 from belated.live.learner import Learner
 from belated.policies import UCB, ConfidencePolicy, IndexPolicy, Policy, State, observed_mean, policy, radius
@@ -151,6 +153,40 @@ def test_a_function_with_a_name_that_no_policy_has_is_refused() -> None:
             @staticmethod
             def note_answer(policy: Any, state: State, arm: Any) -> Any:
                 pass
+
+
+def arms(names: list[str]) -> list[str]:
+    """A function that no policy calls, with the name of a field of the state."""
+    return [name.strip() for name in names]
+
+
+TOOLS: Any = ModuleType("tools")
+TOOLS.first, TOOLS.pulls, TOOLS.arms = 0, arms, arms
+
+
+@policy
+class Reader(Policy):
+    """The arm with the fewest pulls. Reads state.arms and state.pulls beside functions of these names."""
+
+    label = "Reader"
+
+    @staticmethod
+    def choose(policy: Any, state: State, now: Any) -> Any:
+        fewest = TOOLS.first
+        for arm in range(state.arms):
+            if state.pulls[arm] < state.pulls[fewest]:
+                fewest = arm
+        return fewest
+
+
+def test_a_field_of_the_state_is_not_a_function_with_its_name() -> None:
+    """Neither one of the policy's module, nor one of a module that the policy uses; but what it calls is found."""
+    assert arms([" a "]) == ["a"]
+    assert [function.__name__ for function in reached_functions([Reader.choose])] == ["choose"]
+    assert [function.__name__ for function in reached_functions([lambda: arms])] == ["<lambda>", "arms"]
+    assert [function.__name__ for function in reached_functions([lambda: TOOLS.arms])] == ["<lambda>", "arms"]
+    found = simulate(PROBLEM, Reader(), horizon=10, runs=2, seed=0)
+    assert found.pulls[0].tolist() == [[5, 5], [5, 5]]
 
 
 def test_a_table_among_the_parameters_is_refused() -> None:

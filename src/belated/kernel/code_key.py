@@ -35,6 +35,14 @@ class or None."""
 
 _CONSTANT = frozenset(dis.hasconst)
 _EXTENDED, _STORE_NAME = dis.opmap["EXTENDED_ARG"], bytes([dis.opmap["STORE_NAME"]])
+_OUTSIDE = {dis.opmap["LOAD_NAME"]: 0, dis.opmap["LOAD_GLOBAL"]: 1}
+_ATTRIBUTE = (
+    {dis.opmap["LOAD_ATTR"]: 1}
+    if sys.version_info >= (3, 12)
+    else {dis.opmap["LOAD_ATTR"]: 0, dis.opmap["LOAD_METHOD"]: 0}
+)
+"""Operations that read a name, and the bits of their argument that are not its number."""
+_LOCAL = {dis.opmap[name] for name in ("LOAD_FAST", "LOAD_FAST_BORROW") if name in dis.opmap}
 _POSITIONS = ("__doc__", "__firstlineno__")
 """Names that the body of a class or module gives to its docstring and its line."""
 
@@ -186,8 +194,9 @@ def python_of(value: Any) -> Any:
 
 
 def names_in(body: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What a function sees by a name: in its module, in modules that it names, around it, and as a default."""
-    names = list(dict.fromkeys(_all_names(body.__code__)))
+    """What a function sees by a name: in its module, in modules that it names, around it, and as a default. What it
+    reads of an argument, such as state.arms, is none of these, whatever else has that name."""
+    names, attributes = _names(body.__code__)
     visible = [(name, body.__globals__[name]) for name in names if name in body.__globals__]
     for name, cell in zip(body.__code__.co_freevars, body.__closure__ or (), strict=True):
         try:
@@ -197,18 +206,34 @@ def names_in(body: FunctionType) -> Iterator[tuple[str, Any]]:
     modules: set[str] = set()
     for name, value in visible:
         yield name, value
-        yield from _attributes(name, value, names, modules)
+        yield from _attributes(name, value, attributes, modules)
     yield "defaults", (*(body.__defaults__ or ()), *(body.__kwdefaults__ or {}).values())
 
 
-def _all_names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+@cache
+def _names(code: CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The variables that code reads from outside, and the attributes that it reads, except those of its arguments."""
+    outside: dict[str, None] = {}  # in the order in which they are first read
+    attributes: dict[str, None] = {}
+    extended, of_argument = 0, False
+    steps = iter(code.co_code)
+    for operation, step in zip(steps, steps, strict=True):
+        number = step | extended
+        extended = number << 8 if operation == _EXTENDED else 0
+        if operation in _OUTSIDE:
+            outside[code.co_names[number >> _OUTSIDE[operation]]] = None
+        elif operation in _ATTRIBUTE and not of_argument:
+            attributes[code.co_names[number >> _ATTRIBUTE[operation]]] = None
+        if operation != _EXTENDED:
+            of_argument = operation in _LOCAL and number < code.co_argcount
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            yield from _all_names(part)
+            for names, more in zip((outside, attributes), _names(part), strict=True):
+                names.update(dict.fromkeys(more))
+    return tuple(outside), tuple(attributes)
 
 
-def _attributes(name: str, value: Any, names: list[str], modules: set[str]) -> Iterator[tuple[str, Any]]:
+def _attributes(name: str, value: Any, names: Iterable[str], modules: set[str]) -> Iterator[tuple[str, Any]]:
     """What a function may see in a module that it names, and in modules therein."""
     if isinstance(value, ModuleType) and value.__name__ not in modules and not is_library(value.__name__):
         modules.add(value.__name__)
