@@ -1,7 +1,7 @@
 """Ctrl-C while threads are at work.
 
 Python raises KeyboardInterrupt between any two steps of the main thread: also between taking a lock of a queue or a
-future and the statement that would free it, and then the threads that need the lock wait for ever."""
+future and the statement that would free it, and then the threads that need the lock wait forever."""
 
 from __future__ import annotations
 
