@@ -97,6 +97,22 @@ def test_twins_differ_in_the_round_after() -> None:
             assert not np.allclose(*seen, atol=1e-9), first.name
 
 
+def test_families_look_alike_only_as_long_as_they_do_at_the_ends_of_their_ranges(row: Callable[..., Scenario]) -> None:
+    def late(rounds: Any, mean: Any = 0.5, other: Any = 0.4) -> Scenario:
+        rewards = [{"law": "Bernoulli", "mean": mean}, {"law": "Bernoulli", "mean": other}]
+        return row("late", spec={"rewards": rewards, "delays": [{"law": "Fixed", "rounds": rounds}] * 2})
+
+    drawn = late({"uniform": [10, 50]})
+    assert rounds_alike(drawn, late({"uniform": [10, 50]}, mean=0.3)) == 11  # 31 in the middle
+    assert rounds_alike(drawn, late(30)) == 11  # the same in the middle
+    wide, narrow = ({"uniform": ends} for ends in ([0.3, 0.7], [0.4, 0.6]))
+    assert rounds_alike(late(0, wide), late(0, narrow)) == 1  # the same in the middle
+    assert rounds_alike(late(0, wide), late(0, wide)) == 200
+    gaps = row("gaps", spec={**late(0).spec, "rewards": {"best": 0.7, "gap": {"uniform": [0.0, 0.4]}, "arms": 2}})
+    assert rounds_alike(late(0, 0.7, wide), gaps) == 200  # a mean of 0.3 is a gap of 0.4
+    assert rounds_alike(late(0, wide, wide), gaps) == 1
+
+
 def test_known_pairs() -> None:
     assert limit_of("one-never", "one-never-mirror") == TwinLimit(20_000, pytest.approx(0.2), pytest.approx(0.2))
     late = limit_of("best-late-2000", "best-late-2000-mirror")

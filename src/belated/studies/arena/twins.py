@@ -28,6 +28,8 @@ from belated.studies.arena.scenarios import Scenario
 
 TOLERANCE = 1e-9
 """Probabilities that differ by less are the same."""
+POSITIONS = (0.0, 0.5, 1.0)
+"""Where in their ranges families of problems are compared."""
 
 
 @dataclass(frozen=True)
@@ -125,10 +127,19 @@ def mean_ranges(scenario: Scenario) -> tuple[npt.NDArray[np.float64], npt.NDArra
 
 
 def rounds_alike(first: Scenario, second: Scenario) -> int:
-    """For how many rounds two scenarios look alike: if their feedback has the same law up to delay g - 1, choices up to
-    round g + 1 have. Compared are the problems in the middle of their ranges, arm by arm in their order."""
-    horizon = first.horizon
-    one, other = (problem_at(scenario, 0.5) for scenario in (first, second))
+    """For how many rounds two scenarios look alike, whatever is drawn: if their feedback has the same law up to delay
+    g - 1, choices up to round g + 1 have. Problems are compared arm by arm, at both ends of their ranges and in the
+    middle. A range may be written the other way round in one of them: as a mean here, as a gap there."""
+    return max(
+        min(
+            _rounds_alike(problem_at(first, position), problem_at(second, other), first.horizon)
+            for position, other in zip(POSITIONS, others, strict=True)
+        )
+        for others in (POSITIONS, POSITIONS[::-1])
+    )
+
+
+def _rounds_alike(one: Problem, other: Problem, horizon: int) -> int:
     alike = horizon - 1
     for arm in range(one.arms):
         apart = np.abs(_seen(one, arm, alike) - _seen(other, arm, alike)).max(axis=0) > TOLERANCE
