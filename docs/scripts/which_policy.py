@@ -15,7 +15,7 @@ from markdown_tables import table
 
 from belated.policies import default_policy
 from belated.studies.arena import Scenario, Scores
-from belated.studies.arena.scenarios import KINDS, MAX_RUNS
+from belated.studies.arena.scenarios import KINDS
 from belated.studies.arena.scores import read
 from belated.studies.arena.still_losing import MEANING
 from belated.studies.arena.twins import pairs, twin_limit
@@ -50,7 +50,7 @@ GROUPS: dict[str, Selection] = {
 def before_the_mirrors(row: Scenario) -> bool:
     """Whether a scenario is one of those for which the targets were set: before mirror images, real delays and runs of
     100,000 rounds were added."""
-    return not (row.name.endswith("-mirror") or row.real or row.max_runs < MAX_RUNS)
+    return not (row.name.endswith("-mirror") or row.real or row.has_few_runs)
 
 
 def reports_successes(row: Scenario) -> bool:
@@ -262,7 +262,7 @@ def _twins(scores: Scores) -> list[str]:
 
 def _losing(scores: Scores, long: Scores | None) -> list[str]:
     """Return the section on runs that still lose at the end: on long scenarios, and the mean over all."""
-    parts = [scores.select(lambda row: row.max_runs < MAX_RUNS), *([long] if long is not None else [])]
+    parts = [scores.select(lambda row: row.has_few_runs), *([long] if long is not None else [])]
     lines = [
         [f"{row.name} ({row.horizon:,} rounds)", *map(_percent, _shown(part, shares))]
         for part in parts

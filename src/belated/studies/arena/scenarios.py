@@ -46,9 +46,14 @@ class Scenario:
     real: bool = False
     """Whether its delays are measured, or made by a known process."""
     long: bool = False
-    """Whether it is so long that it is played only if asked for."""
+    """Whether it is one of the longest, which are played only if asked for."""
     max_runs: int = MAX_RUNS
     """Runs at most."""
+
+    @property
+    def has_few_runs(self) -> bool:
+        """Whether it has fewer runs than most scenarios can have, because it is long; asked for or not."""
+        return self.max_runs < MAX_RUNS
 
     @property
     def kind(self) -> str:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from belated._version import __version__
 from belated.atomic_output import StagedOutput
 from belated.errors import InvalidParameter, StateError
-from belated.studies.arena.scenarios import KINDS, MAX_RUNS, Scenario
+from belated.studies.arena.scenarios import KINDS, Scenario
 from belated.studies.arena.twins import pairs, twin_limit
 
 HIGH = 1.25
@@ -100,8 +100,8 @@ class Scores:
         """How precise the ratios are, as a sentence; empty where a scenario has too few runs to say."""
         if int(self.runs.min()) < 30:
             return ""
-        few = self.select(lambda scenario: scenario.max_runs < MAX_RUNS)
-        others = self.select(lambda scenario: scenario.max_runs == MAX_RUNS)
+        few = self.select(lambda scenario: scenario.has_few_runs)
+        others = self.select(lambda scenario: not scenario.has_few_runs)
         texts = [f"{100 * others.max_rel_error:.1f} % of a ratio"] if others.scenarios else []
         texts += [f"{100 * few.max_rel_error:.1f} % where scenarios are long"] if few.scenarios else []
         return f"Standard errors are at most {', '.join(texts)}."
