@@ -18,7 +18,6 @@ from belated.studies.arena import Scenario, Scores
 from belated.studies.arena.scenarios import KINDS
 from belated.studies.arena.scores import read
 from belated.studies.arena.still_losing import MEANING
-from belated.studies.arena.twins import pairs, twin_limit
 
 DOCS = Path(__file__).resolve().parent.parent
 SCORES, LONG_SCORES = DOCS / "scripts" / "arena.json", DOCS / "scripts" / "arena-long.json"
@@ -236,15 +235,11 @@ def _real(scores: Scores) -> list[str]:
 def _twins(scores: Scores) -> list[str]:
     """Return the section on twins: for each pair what no policy can have, and what policies have."""
     lines, wins = [], 0
-    for first, second in pairs(scores.scenarios):
-        if (least := float(scores.limits[first])) > 1.0:
-            one, other = (scores.scenarios[number] for number in (first, second))
-            names = f"{one.name}, {other.name.removeprefix(one.name)}"
-            means = np.sqrt(scores.ratio[first] * scores.ratio[second])
-            cells = [names, f"{twin_limit(one, other).rounds:,}", f"{least:.2f}"]
-            shown = _shown(scores, means)
-            wins += shown[0] == min(shown)
-            lines.append(cells + [f"{mean:.2f}" for mean in shown])
+    for twins in scores.twins():
+        names = f"{twins.first.name}, {twins.second.name.removeprefix(twins.first.name)}"
+        shown = _shown(scores, twins.means)
+        wins += shown[0] == min(shown)
+        lines.append([names, f"{twins.limit.rounds:,}", f"{twins.least:.2f}", *(f"{mean:.2f}" for mean in shown)])
     means = [f"**{scores.relative_mean(label):.2f}**" for label in SHOWN]
     return [
         "## What no policy can have",

@@ -10,7 +10,6 @@ import numpy as np
 from belated.formatting import ratio as short_ratio
 from belated.studies.arena.scores import HIGH, Scores
 from belated.studies.arena.still_losing import MEANING
-from belated.studies.arena.twins import pairs, twin_limit
 
 LOSING_SHOWN = 0.01
 """Scenarios in which some policy still loses in a larger share of the runs are listed."""
@@ -79,16 +78,12 @@ def losing_text(scores: Scores, label: str) -> str:
 
 
 def _twins(scores: Scores) -> Iterator[str]:
-    """Each pair that looks alike for some time with what no policy can have, and what each policy has."""
+    """Each pair of twins with what no policy can have, and what each policy has."""
     lines = []
-    for first, second in pairs(scores.scenarios):
-        limit = twin_limit(scores.scenarios[first], scores.scenarios[second])
-        least = scores.limits[first]
-        if least == 1.0:
-            continue
-        names = " and ".join(scores.scenarios[number].name for number in (first, second))
-        means = " | ".join(short_ratio(float(mean)) for mean in np.sqrt(scores.ratio[first] * scores.ratio[second]))
-        lines.append(f"| {names} | {limit.rounds:,} | {limit.regret:,.0f} | {short_ratio(float(least))} | {means} |")
+    for twins in scores.twins():
+        means = " | ".join(short_ratio(float(mean)) for mean in twins.means)
+        limit = f"{twins.limit.rounds:,} | {twins.limit.regret:,.0f} | {short_ratio(twins.least)}"
+        lines.append(f"| {twins.first.name} and {twins.second.name} | {limit} | {means} |")
     if lines:
         head = ["twins", "alike for", "regret", "limit", *map(cell, scores.labels)]
         yield "## Twins"

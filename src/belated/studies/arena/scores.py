@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,26 @@ from belated._version import __version__
 from belated.atomic_output import StagedOutput
 from belated.errors import InvalidParameter, StateError
 from belated.studies.arena.scenarios import KINDS, Scenario
-from belated.studies.arena.twins import pairs, twin_limit
+from belated.studies.arena.twins import TwinLimit, pairs, twin_limit
 
 HIGH = 1.25
 """Ratios above this are counted."""
 FORMAT, OLD_FORMAT = "belated.arena.2", "belated.arena.1"
 """Files are written in the first; the old one has no shares of runs that still lose."""
 _ARRAYS = ("regret", "stderr", "error", "losing", "runs")
+
+
+@dataclass(frozen=True)
+class TwinScores:
+    """What no policy can have on two twins, and what each policy has."""
+
+    first: Scenario
+    second: Scenario
+    limit: TwinLimit
+    least: float
+    """What the geometric mean of a policy's two ratios is at least."""
+    means: npt.NDArray[np.float64]
+    """This mean of each policy."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +155,15 @@ class Scores:
             limit = twin_limit(self.scenarios[first], self.scenarios[second])
             limits[[first, second]] = limit.ratio(float(best[first]), float(best[second]))
         return limits
+
+    def twins(self) -> Iterator[TwinScores]:
+        """The pairs of twins on which some regret is lost to every policy: those with a limit above 1."""
+        limits, ratio = self.limits, self.ratio
+        for first, second in pairs(self.scenarios):
+            if limits[first] > 1.0:
+                one, other = self.scenarios[first], self.scenarios[second]
+                means = np.sqrt(ratio[first] * ratio[second])
+                yield TwinScores(one, other, twin_limit(one, other), float(limits[first]), means)
 
     def relative_mean(self, label: str) -> float:
         """The geometric mean of a policy's ratios, each divided by the limit of its scenario: how far the policy is
