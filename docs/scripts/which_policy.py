@@ -121,7 +121,11 @@ def _proof(scores: Scores) -> list[str]:
     )
     if SAFE in scores.labels:
         means = scores.geometric_mean(SAFE), scores.geometric_mean(DEFAULT)
-        safe += " With c = 1, without the proof, its mean is {:.2f}, the default's {:.2f}.".format(*means)
+        safe += (
+            ' The bound holds for `confidence="theory"`, its default. The arena plays it with c = 1, as the others, '
+            "and for that nothing is proven; its mean is {:.2f} there, the default's {:.2f}. "
+            'What `"theory"` costs was not measured.'.format(*means)
+        )
     return [
         "## A proof for every joint distribution",
         '`PrefixUCB(confidence="theory", horizon=T)`, or `PrefixElimination` with the same parameters. Their bounds on '

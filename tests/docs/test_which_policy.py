@@ -132,7 +132,8 @@ def test_a_safe_form_has_figures_once_it_has_been_played(script: ModuleType) -> 
     place = without.labels.index("SE")
     labels = (*without.labels[:place], script.SAFE, *without.labels[place + 1 :])
     page = script.which_policy_page(replace(without, labels=labels))
-    assert "now and then. With c = 1, without the proof, its mean is 3.00, the default's 3.00.\n" in page
+    assert 'now and then. The bound holds for `confidence="theory"`, its default.' in page
+    assert "and for that nothing is proven; its mean is 3.00 there, the default's 3.00." in page
     assert script.SAFE in tables(page, "A proof for every joint distribution")[0]
 
 
