@@ -45,7 +45,7 @@ class ImputedUCB(IndexPolicy, ConfidencePolicy):
       if it has at most t^0.6 pulls, so no arm is given up for good.
     - While all feedback of all arms are successes, silence is taken for failure: mean is the Aalen-Johansen estimate of
       P(success), and x = m; likewise while all are failures.
-    - With ``confidence="anytime"``, 4c is ln(1 + (t/K + 100) / (x a)) in round t; a >= 1 is how many pulls a feedback
+    - With ``confidence="anytime"``, 4c is ln(1 + (t/K + 100) / (x h)) in round t; h >= 1 is how many pulls a feedback
       of this arm costs, at most the average over the arms. It needs no horizon.
 
     An index is computed again when the arm's counts have grown by a thirty-second, and from time to time. See

@@ -28,18 +28,20 @@ NAME, SOURCE = "Imputed-UCB safe", "a safe form of Imputed-UCB"
 
 @in_reward_units
 def imputed(problem: Problem, horizon: int, safe: int = 100) -> Bound:
-    """The regret of SafeImputedUCB with c = ln T, also where delays depend on the reward. With a best arms, the largest
-    gap G and the least gap g,
+    """The regret of SafeImputedUCB with c = ln T, also where delays depend on the reward. With K_best best arms,
+    the largest gap gap_max and the least positive one gap_min,
 
         R_T <= sum over i of (154 ln T / gap_i + gap_i)
-               + safe G (sum over i of 39 ln T / gap_i^2 + 154 a ln T / g^2 + 2 K)
-               + sum over i of gap_i d_i(1 - gap_i/8) + G (sum over i of d_i(1 - gap_i/4) + max d_best(1 - g/8)),
+               + safe gap_max (sum over i of 39 ln T / gap_i^2 + 154 K_best ln T / gap_min^2 + 2 K)
+               + sum over i of gap_i d_i(1 - gap_i/8)
+               + gap_max (sum over i of d_i(1 - gap_i/4) + max d_best(1 - gap_min/8)),
 
     where i runs over the arms that are not best, with quantiles of the marginal laws. The second term, "safe rounds",
-    and G times the delays are for the rounds before the safe ones have found a best arm; until then the index may be
-    wrong in every other round. The delay of each best arm counts: if one of them loses more than g/8 of its feedback,
-    or another arm more than gap_i/8, nothing is guaranteed. If g needs a prefix of more than 57,512,483 pulls,
-    128 ln T / g^2, the bound is at least G T. With ``safe=1`` :func:`prefix_ucb` applies, too, and is smaller.
+    and gap_max times delays are for the rounds before the safe ones have found a best arm; until then the index may be
+    wrong in every other round. The delay of each best arm counts: if one of them loses more than gap_min/8 of its
+    feedback, or another arm more than gap_i/8, nothing is guaranteed. If gap_min needs a prefix of more than 57,512,483
+    pulls, 128 ln T / gap_min^2, the bound is at least gap_max T. With ``safe=1`` :func:`prefix_ucb` applies,
+    too, and is smaller.
 
     Parameters
     ----------
@@ -84,9 +86,9 @@ def imputed(problem: Problem, horizon: int, safe: int = 100) -> Bound:
             "safe rounds": before,
             "waiting": float((gaps * later).sum()) + largest * (float(d.sum()) + d_best),
         },
-        "R <= sum of (154 ln T / gap + gap) + safe gap_max (sum of 39 ln T / gap^2 + 154 a ln T / gap_min^2 + 2 K) "
-        "+ sum of gap d_i(1 - gap/8) + gap_max (sum of d_i(1 - gap/4) + d_best(1 - gap_min/8)) = ",
-        f", with safe = {every}, {len(best)} best, d_i up to {quantity(float(later.max()))} "
+        "R <= sum of (154 ln T / gap + gap) + safe gap_max (sum of 39 ln T / gap^2 + 154 K_best ln T / gap_min^2 "
+        "+ 2 K) + sum of gap d_i(1 - gap/8) + gap_max (sum of d_i(1 - gap/4) + d_best(1 - gap_min/8)) = ",
+        f", with safe = {every}, K_best = {len(best)}, d_i up to {quantity(float(later.max()))} "
         f"and d_best = {quantity(d_best)}",
         in_arm_order(problem.arms, suboptimal, q, later, of_best),
     )
