@@ -26,7 +26,8 @@ LONGEST = 40
 CORRECTED_FROM = math.erf(math.sqrt(2.0))
 """Two standard deviations, 95.4 %: from here on a mean is corrected."""
 SURE = 0.999
-"""From here on a dependence is stated. Below, it may be chance, as one looks at a page again and again."""
+"""From here on a dependence is stated. Below, it may be chance, as one looks at a page again and again; how often is
+measured by benchmarks/false_alarms.py."""
 
 
 def share(part: float) -> str:
