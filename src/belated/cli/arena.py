@@ -159,7 +159,7 @@ def _show(scores: Scores, out: Path, spent: float) -> None:
     precision = f" {scores.precision}" if scores.precision else ""
     screen.print(
         f"\nRegret divided by the smallest regret of each scenario; geometric means.{precision} "
-        f"{int(scores.runs.sum()):,} runs of each policy in {duration(spent)}.",
+        f"{int(scores.runs.sum()):,} runs in {duration(spent)}.",
         style="dim",
     )
 

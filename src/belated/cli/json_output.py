@@ -151,7 +151,7 @@ def arena_data(scores: Scores) -> dict[str, Any]:
         "scenarios": [
             {
                 **scenario_data(scenario),
-                "runs": scores.runs[row],
+                "runs": dict(zip(scores.labels, scores.runs[row].tolist(), strict=True)),
                 "limit": limits[row],
                 "regret": dict(zip(scores.labels, scores.regret[row].tolist(), strict=True)),
                 "stderr": dict(zip(scores.labels, scores.stderr[row].tolist(), strict=True)),

@@ -16,6 +16,7 @@ from typing import Self, TypeVar
 from belated.errors import StateError
 from belated.interrupts import DelayedInterrupt
 from belated.kernel.rng import check_seed
+from belated.policies import Policy
 from belated.simulation.progress import Progress
 from belated.simulation.result import Manifest, Result
 from belated.simulation.simulate import check_device, rounds_of, simulate
@@ -41,6 +42,12 @@ class RunBatch:
     """Batches with different numbers have different seeds, and so different runs."""
     earlier_runs: int = 0
     """Runs of the batches before, which this one adds to."""
+    policies: Sequence[int] | None = None
+    """Numbers of the policies that play; all if None."""
+
+    def players(self, cell: Cell) -> tuple[Policy, ...]:
+        """The policies that play in a cell."""
+        return cell.policies if self.policies is None else tuple(cell.policies[number] for number in self.policies)
 
 
 StoppingRule = Generator[RunBatch, dict[int, Result], T]
@@ -215,7 +222,8 @@ class StudyRunner:
             return outcome
 
     def _play(self, study: Study, batch: RunBatch, experiment: str, cost: Cost) -> dict[int, Result]:
-        rounds = {number: batch.runs * study.cells[number].horizon * len(study.labels) for number in batch.cells}
+        cells = {number: study.cells[number] for number in batch.cells}
+        rounds = {number: batch.runs * cell.horizon * len(batch.players(cell)) for number, cell in cells.items()}
         left = sum(rounds.values())  # cached results are not played, and say nothing about the pace
         so_far = BatchProgress(batch.runs * len(batch.cells))
         started = time.perf_counter()
@@ -230,7 +238,7 @@ class StudyRunner:
                         self._watch(RunnerStep(study.name, runs, together, experiment, self._finished))
 
             self._check_stopped()
-            return self._result(study, study.cells[number], batch, device, report)
+            return self._result(study, cells[number], batch, device, report)
 
         results = {}
         for number, (result, cached) in self._side_by_side(play, study, batch.cells):
@@ -269,11 +277,12 @@ class StudyRunner:
         checkpoints = study.checkpoints if isinstance(study.checkpoints, int) else list(study.checkpoints)
         rounds = rounds_of(checkpoints, cell.horizon)
         seed = self._seed + batch.number * _SEED_STEP
+        policies = batch.players(cell)
 
         def play() -> Result:
             return simulate(
                 cell.problem,
-                cell.policies,
+                policies,
                 horizon=cell.horizon,
                 runs=batch.runs,
                 seed=seed,
@@ -287,7 +296,7 @@ class StudyRunner:
 
         if self._cache is None:
             return play(), False
-        manifest = Manifest.of(cell.problem, cell.policies, cell.horizon, batch.runs, seed, rounds, 0.0, study.shuffle)
+        manifest = Manifest.of(cell.problem, policies, cell.horizon, batch.runs, seed, rounds, 0.0, study.shuffle)
         return self._cache.get(manifest, play)
 
     def _stop(self) -> None:

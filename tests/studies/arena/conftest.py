@@ -59,7 +59,7 @@ def scores(row: Callable[..., Scenario]) -> Scores:
         row("five", "lost"),
     )
     regret = np.array([[8.0, 2.0, 4.0], [3.0, 3.0, 6.0], [40.0, 5.0, 10.0], [2.5, 2.0, 8.0], [14.0, 28.0, 7.0]])
-    runs = np.array([60, 61, 60, 3840, 100])
+    runs = np.repeat([[60], [61], [60], [3840], [100]], 3, axis=1)
     losing = np.array([[0.5, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.25], [0.0, 0.0, 0.0], [0.0, 0.75, 0.0]])
     return Scores(made, ("A", "B", "C"), regret, regret / 7.0, regret / 300.0, losing, runs)
 
@@ -71,5 +71,5 @@ def whole() -> Scores:
     rng = np.random.default_rng(0)
     regret = 100.0 * np.exp(rng.gamma(1.0, 1.0, size=(len(found), 13)))
     labels = tuple(f"Policy-{letter} of mine" for letter in "ABCDEFGHIJKLM")
-    runs = rng.integers(60, 3841, len(found))
+    runs = rng.integers(60, 3841, regret.shape)
     return Scores(found, labels, regret, regret / 50.0, regret / 5000.0, rng.random(regret.shape), runs)

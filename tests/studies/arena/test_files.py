@@ -19,7 +19,7 @@ from belated.atomic_output import StagedOutput
 from belated.errors import StateError
 from belated.studies.arena import Scenario, Scores, contestants, play, scenarios
 from belated.studies.arena.page import markdown
-from belated.studies.arena.scores import FORMAT, OLD_FORMAT, _csv, read, to_dict, write
+from belated.studies.arena.scores import FORMATS, _csv, read, to_dict, write
 
 FILES = ["arena-small.png", "arena-small.svg", "arena.md", "arena.png", "arena.svg", "ratios.csv", "scores.json"]
 
@@ -58,7 +58,7 @@ def test_the_table_of_ratios_agrees(tmp_path: Path, scores: Scores) -> None:
     assert frame["held"].dtype == bool
     assert frame["held"].tolist() == [row.held_out for row in odd.scenarios for _ in range(3)]
     assert set(frame["horizon"]) == {200}
-    assert frame["runs"].tolist() == np.repeat(odd.runs, 3).tolist()
+    assert frame["runs"].tolist() == odd.runs.ravel().tolist()
     for column, name in (
         ("regret", "regret"),
         ("stderr", "stderr"),
@@ -183,9 +183,11 @@ def test_scores_without_shares_of_losing_runs_are_read(tmp_path: Path, scores: S
     for row in data["rows"]:
         for key in ("twin", "real", "long", "max_runs"):
             del row[key]
-    (tmp_path / "scores.json").write_text(json.dumps(data | {"format": OLD_FORMAT}))
+        runs = scores.runs[:, 0].tolist()
+    (tmp_path / "scores.json").write_text(json.dumps(data | {"format": FORMATS[0], "runs": runs}))
     old = read(tmp_path / "scores.json")
     assert np.isnan(old.losing).all()
+    assert np.array_equal(old.runs, scores.runs)
     assert [asdict(row) for row in old.scenarios] == [asdict(row) for row in scores.scenarios]
     assert np.array_equal(old.regret, scores.regret)
     tables = sections(markdown(old))
@@ -195,7 +197,7 @@ def test_scores_without_shares_of_losing_runs_are_read(tmp_path: Path, scores: S
     assert frame["losing"].isna().all()
     again = read(tmp_path / "again" / "scores.json")
     assert np.isnan(again.losing).all()
-    assert json.loads((tmp_path / "again" / "scores.json").read_text())["format"] == FORMAT
+    assert json.loads((tmp_path / "again" / "scores.json").read_text())["format"] == FORMATS[-1]
 
 
 # ---- what can not be read ----
@@ -223,6 +225,8 @@ DAMAGES: dict[str, Callable[[Scores], str]] = {
     "shares too few": lambda scores: changed(scores, losing=[[0.5] * 3]),
     "no shares": lambda scores: json.dumps({key: value for key, value in to_dict(scores).items() if key != "losing"}),
     "runs too few": lambda scores: changed(scores, runs=[1, 2]),
+    "one number of runs for all policies": lambda scores: changed(scores, runs=scores.runs[:, 0].tolist()),
+    "a number of runs for each policy, in an old format": lambda scores: changed(scores, format=FORMATS[1]),
     "no runs": lambda scores: json.dumps({key: value for key, value in to_dict(scores).items() if key != "runs"}),
 }
 
@@ -247,7 +251,7 @@ def test_a_file_of_another_format_is_refused_by_its_name(tmp_path: Path, scores:
     (tmp_path / "scores.json").write_text(changed(scores, format="belated.arena.99"))
     with pytest.raises(StateError) as caught:
         read(tmp_path / "scores.json")
-    assert f"has the format 'belated.arena.99'; this version reads {FORMAT!r}. Play the arena" in str(caught.value)
+    assert f"has the format 'belated.arena.99'; this version reads {FORMATS[-1]!r}. Play the arena" in str(caught.value)
     assert "damaged" not in str(caught.value)
 
 

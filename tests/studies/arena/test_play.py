@@ -14,7 +14,7 @@ import pytest
 from belated import simulate
 from belated.errors import ArenaInterrupted, BelatedError, Interrupted, InvalidParameter
 from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
-from belated.studies.arena import FIRST_RUNS, PRECISION, Scenario, Scores, contestants, play
+from belated.studies.arena import FIRST_RUNS, PRECISION, Scenario, Scores, contestants, labels_of, play
 from belated.studies.arena.scenarios import MAX_RUNS
 from belated.studies.runner import RunnerStep
 
@@ -23,15 +23,6 @@ RUNNER: Any = sys.modules["belated.studies.runner"]
 POLICIES = [UCB(confidence=1.0), SuccessiveElimination(confidence=1.0), ThompsonSampling()]
 ARRAYS = ("regret", "stderr", "error", "losing", "runs")
 Make = Callable[..., Scenario]
-
-
-def max_rel_error(final: Any) -> float:
-    """The largest standard error of a ratio to the best, relative to the ratio; ``final`` is (policies, runs)."""
-    means = final.mean(axis=1)
-    best = means.argmin()
-    influence = (final - (means / means[best])[:, None] * final[best]) / means[best]
-    errors = influence.std(axis=1, ddof=1) / np.sqrt(final.shape[1])
-    return float((errors * means.min() / means).max())
 
 
 def assert_same(one: Scores, other: Scores) -> None:
@@ -86,48 +77,91 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def watched(problem: Any, policies: Any, **given: Any) -> Any:
         result = simulate(problem, policies, **given)
-        batches.append(SimpleNamespace(final=result.final, **given))
+        batches.append(SimpleNamespace(final=result.final, labels=labels_of(policies), **given))
         return result
 
     monkeypatch.setattr(RUNNER, "simulate", watched)
     return batches
 
 
+def regrets_of(played: list[Any]) -> list[Any]:
+    """The regrets of each of POLICIES, in the order of their batches."""
+    batches = sorted(played, key=lambda batch: batch.seed)
+    return [
+        np.concatenate([batch.final[batch.labels.index(label)] for batch in batches if label in batch.labels])
+        for label in labels_of(POLICIES)
+    ]
+
+
 def test_a_row_is_played_until_its_ratios_are_known(row: Make, played: list[Any]) -> None:
-    scores = play([row("one", horizon=12)], POLICIES)
+    one = row("one", horizon=12)
+    scores = play([one], POLICIES)
     assert len(played) >= 2, "the row is too easy for this test"
-    final = np.concatenate([batch.final for batch in played], axis=1)
-    assert final.shape[1] == scores.runs[0] < MAX_RUNS
     assert played[0].runs == FIRST_RUNS
+    assert played[0].labels == labels_of(POLICIES)
+    final = regrets_of(played)
+    assert [regrets.size for regrets in final] == scores.runs[0].tolist()
+    assert scores.runs.max() < MAX_RUNS
+    assert scores.max_rel_error <= PRECISION
+    assert scores.regret[0] == pytest.approx([regrets.mean() for regrets in final], rel=1e-12)
     for count in range(1, len(played)):
-        assert max_rel_error(np.concatenate([batch.final for batch in played[:count]], axis=1)) > PRECISION
-    assert max_rel_error(final) <= PRECISION
-    assert scores.regret[0] == pytest.approx(final.mean(axis=1), rel=1e-12)
-    assert float((scores.error / scores.ratio).max()) == pytest.approx(max_rel_error(final), rel=1e-12)
+        before = Scores.of(one, scores.labels, regrets_of(played[:count]), regrets_of(played[:count]))
+        short = before.rel_error[0] > PRECISION
+        assert short.any()
+        batch = played[count].labels
+        best = scores.labels[int(before.regret[0].argmin())]
+        assert set(batch) <= {best, *np.array(scores.labels)[short]}
+    last = Scores.of(one, scores.labels, final, final)
+    assert np.array_equal(last.error, scores.error)
+
+
+def test_policies_with_known_ratios_play_no_more(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of three needs more runs, and the best of them, by which it is divided."""
+    batches: list[tuple[int, int]] = []
+    monkeypatch.setattr(RUNNER, "simulate", pretending({"UCB": 0.01, "SE": 0.01, "Thompson": 1.0}, batches))
+    scores = play([row("one")], POLICIES)
+    assert scores.runs[0, 1] == FIRST_RUNS < scores.runs[0, 0] == scores.runs[0, 2]
+    assert scores.max_rel_error <= PRECISION
+
+
+def test_a_policy_plays_the_batches_that_it_missed(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third one looks best at first; then the ratio of the second is to the first, and both have the same runs."""
+    batches: list[tuple[int, int]] = []
+    monkeypatch.setattr(RUNNER, "simulate", pretending({"UCB": 0.2, "SE": 0.75, "Thompson": 3.0}, batches))
+    scores = play([row("one", max_runs=5000)], POLICIES)
+    runs = scores.runs[0]
+    assert set(runs.tolist()) <= set(np.cumsum([runs for runs, _ in dict.fromkeys(batches)]).tolist())
+    short = (scores.rel_error[0] > PRECISION) & (runs < 5000)
+    assert not short.any()
 
 
 def test_no_run_is_played_twice(row: Make, played: list[Any]) -> None:
     play([row("one", horizon=12)], POLICIES, seed=11)
-    columns = [tuple(column) for batch in played for column in batch.final.T]
-    assert len(columns) > FIRST_RUNS
+    for regrets in regrets_of(played):
+        assert regrets.size >= FIRST_RUNS
+    columns = [tuple(column) for batch in played if len(batch.labels) == 3 for column in batch.final.T]
     assert len(set(columns)) > 0.99 * len(columns)  # problems are drawn, so that hardly two runs are alike
+    assert len(played) >= 2
     assert [batch.seed for batch in played] == [11 + number * 2**64 for number in range(len(played))]
 
 
 def test_fewer_runs_than_are_needed_are_played_if_they_are_asked_for(row: Make, played: list[Any]) -> None:
     scores = play([row("one", horizon=60)], POLICIES, runs=2)
     assert [batch.runs for batch in played] == [2]
-    assert scores.runs.tolist() == [2]
-    assert max_rel_error(played[0].final) > PRECISION
+    assert scores.runs.tolist() == [[2, 2, 2]]
+    assert scores.max_rel_error > PRECISION
 
 
-def pretending(noise: float, batches: list[tuple[int, int]]) -> Callable[..., Any]:
-    """In place of simulate: regrets of 100 and 200, each run off by a factor of its own; (runs, seed) are noted."""
+def pretending(noise: dict[str, float], batches: list[tuple[int, int]]) -> Callable[..., Any]:
+    """In place of simulate: regrets of 100, 200 and 300, each run off by a factor of its own, as large as the noise of
+    the policy; (runs, seed) are noted."""
+    means = {label: 100.0 * (place + 1) for place, label in enumerate(noise)}
 
     def draw(problem: Any, policies: Any, *, runs: int, seed: int, **more: Any) -> Any:
         batches.append((runs, seed))
-        factors = np.exp(np.random.default_rng(seed).normal(0.0, noise, (len(policies), runs)))
-        final = np.array([[100.0], [200.0]]) * factors
+        rng = np.random.default_rng(seed)
+        drawn = {label: means[label] * np.exp(rng.normal(0.0, noise[label], runs)) for label in noise}
+        final = np.array([drawn[label] for label in labels_of(policies)])
         rounds = np.array(more["checkpoints"])
         curves = np.stack([0.99 * final, final], axis=2)
         manifest = SimpleNamespace(seconds=0.0, seed=seed)
@@ -138,10 +172,11 @@ def pretending(noise: float, batches: list[tuple[int, int]]) -> Callable[..., An
 
 def test_what_can_not_be_known_is_given_up_at_the_most(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     batches: list[tuple[int, int]] = []
-    monkeypatch.setattr(RUNNER, "simulate", pretending(2.5, batches))
+    monkeypatch.setattr(RUNNER, "simulate", pretending({"UCB": 2.5, "SE": 2.5}, batches))
     scores = play([row("one", max_runs=10_000)], POLICIES[:2])
     totals = np.cumsum([runs for runs, _ in batches])
-    assert scores.runs.tolist() == [10_000] == [totals[-1]]
+    assert scores.runs.tolist() == [[10_000, 10_000]]
+    assert totals[-1] == 10_000
     assert totals[0] == FIRST_RUNS
     assert len({seed for _, seed in batches}) == len(batches) > 3
     assert np.all(totals[1:-1] == 4 * totals[:-2])  # four times as many at the most
@@ -150,17 +185,18 @@ def test_what_can_not_be_known_is_given_up_at_the_most(row: Make, monkeypatch: p
 
 def test_what_is_known_at_once_is_not_played_again(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     batches: list[tuple[int, int]] = []
-    monkeypatch.setattr(RUNNER, "simulate", pretending(0.1, batches))
-    assert play([row("one")], POLICIES[:2]).runs.tolist() == [runs for runs, _ in batches] == [FIRST_RUNS]
+    monkeypatch.setattr(RUNNER, "simulate", pretending({"UCB": 0.1, "SE": 0.1}, batches))
+    assert play([row("one")], POLICIES[:2]).runs.tolist() == [[FIRST_RUNS] * 2]
+    assert [runs for runs, _ in batches] == [FIRST_RUNS]
 
 
 def test_not_many_more_runs_are_played_than_are_needed(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two independent policies of relative spread s need (1.414 s / 0.05)^2 runs."""
     batches: list[tuple[int, int]] = []
-    monkeypatch.setattr(RUNNER, "simulate", pretending(0.56, batches))
+    monkeypatch.setattr(RUNNER, "simulate", pretending({"UCB": 0.56, "SE": 0.56}, batches))
     spread = np.sqrt(np.exp(0.56**2) - 1.0)
     needed = 2.0 * (spread / PRECISION) ** 2
-    assert 0.7 * needed < play([row("one")], POLICIES[:2]).runs[0] < 1.6 * needed
+    assert 0.7 * needed < play([row("one")], POLICIES[:2]).runs[0, 0] < 1.6 * needed
 
 
 # ---- what is refused ----
@@ -310,8 +346,8 @@ def test_a_device_plays_long_rows_too(row: Make, device: SimpleNamespace) -> Non
 
 
 def test_a_row_is_played_at_most_as_often_as_it_says(row: Make) -> None:
-    assert play([row("one", horizon=12, max_runs=130)], POLICIES).runs.tolist() == [130]
-    assert play([row("one", horizon=12, max_runs=5)], POLICIES).runs.tolist() == [5]
+    assert play([row("one", horizon=12, max_runs=130)], POLICIES).runs.max() == 130
+    assert play([row("one", horizon=12, max_runs=5)], POLICIES).runs.tolist() == [[5] * 3]
 
 
 def test_an_interruption_of_a_device_keeps_the_finished_rows_and_begins_no_other_batch(

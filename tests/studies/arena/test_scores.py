@@ -57,7 +57,7 @@ def test_rows_of_a_kind_bring_all_that_is_theirs(scores: Scores) -> None:
     assert [row.name for row in part.scenarios] == ["four", "five"]
     assert part.kinds == ["lost"]
     assert part.labels == scores.labels
-    assert part.runs.tolist() == [3840, 100]
+    assert part.runs.tolist() == [[3840] * 3, [100] * 3]
     for name in ("regret", "stderr", "error", "losing", "ratio"):
         assert np.array_equal(getattr(part, name), getattr(scores, name)[3:])
     assert scores.of_kind("nonsense").scenarios == ()
@@ -78,7 +78,7 @@ def test_scores_of_one_row(row: Callable[..., Scenario]) -> None:
     assert found.regret.tolist() == [[4.0, 2.0]]
     assert found.stderr[0] == pytest.approx([2.0 / math.sqrt(3.0), 1.0 / math.sqrt(3.0)])
     assert found.error.tolist() == [[0.0, 0.0]]  # run by run twice the other: the ratio is known for certain
-    assert found.runs.tolist() == [3]
+    assert found.runs.tolist() == [[3, 3]]
     assert found.max_rel_error == 0.0
 
 
@@ -97,6 +97,23 @@ def test_what_is_known_of_a_ratio_is_what_a_bootstrap_of_paired_runs_says() -> N
     assert found.max_rel_error == pytest.approx(expected.max(), rel=0.08)
     alone = final.std(axis=1) / means / math.sqrt(runs)
     assert np.all(np.hypot(alone, alone[means.argmin()])[1:] > 1.5 * expected[1:])  # as if the runs were not paired
+
+
+@pytest.mark.parametrize("counts", [(900, 300), (300, 900), (300, 301)])
+def test_errors_of_ratios_with_different_numbers_of_runs(row: Callable[..., Scenario], counts: tuple[int, int]) -> None:
+    """Against what 3,000 repetitions come to."""
+    rng = np.random.default_rng(8)
+    ratios, errors = [], []
+    for _ in range(3000):
+        common = np.exp(rng.normal(0.0, 0.8, max(counts)))
+        final = [
+            factor * common[:count] * np.exp(rng.normal(0.0, 0.3, count))
+            for factor, count in zip((1.0, 2.0), counts, strict=True)
+        ]
+        found = Scores.of(row("one"), ["A", "B"], final, [regrets < 0.0 for regrets in final])
+        ratios.append(found.ratio[0, 1])
+        errors.append(found.error[0, 1])
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(ratios), rel=0.08)
 
 
 FORMS = ((1.0, 0.1), (1.5, 0.2), (6.0, 0.3), (1.02, 0.1))

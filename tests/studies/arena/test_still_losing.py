@@ -89,7 +89,7 @@ def test_batches_of_runs_count_together(row: Callable[..., Scenario]) -> None:
         "delays": {"law": "Fixed", "rounds": 5},
     }
     scores = play([row("one", spec=spec, horizon=100, max_runs=300)], policies)
-    assert scores.runs[0] > 120
+    assert scores.runs[0, 0] > 120
     assert scores.losing[0, 1] > 0.6  # by chance the last ten rounds may all be right
     assert scores.losing[0, 0] < scores.losing[0, 1]
-    assert float(scores.losing[0, 0] * scores.runs[0]) == pytest.approx(round(scores.losing[0, 0] * scores.runs[0]))
+    assert scores.losing * scores.runs == pytest.approx(np.round(scores.losing * scores.runs))

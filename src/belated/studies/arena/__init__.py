@@ -186,17 +186,30 @@ def study_of(scenario: Scenario, policies: Sequence[Policy], labels: Sequence[st
 
 
 def _until_precise(scenario: Scenario, study: Study) -> StoppingRule[Scores]:
-    """Add batches of runs until each ratio is known to the precision, or there are no more runs."""
-    problem = study.cells[0].problem
-    results = yield RunBatch([0], study.runs)
-    final, losing = results[0].final, still_losing(problem, results[0])
-    scores = Scores.of(scenario, study.labels, final, losing)
-    number = 1
-    while (count := final.shape[1]) < study.max_runs and (excess := scores.max_rel_error / PRECISION) > 1.0:
-        total = min(int(1.1 * count * excess**2) + 1, 4 * count, study.max_runs)
-        results = yield RunBatch([0], total - count, number=number, earlier_runs=count)
-        final = np.concatenate([final, results[0].final], axis=1)
-        losing = np.concatenate([losing, still_losing(problem, results[0])], axis=1)
+    """Add runs to the policies whose ratio is not known to the precision, and to the best, by which they are divided;
+    until all are known, or there are no more runs.
+
+    Runs come in batches, in the same order for all policies, so that their first runs are paired."""
+    problem, policies = study.cells[0].problem, len(study.labels)
+    final, losing = [np.zeros(0)] * policies, [np.zeros(0, np.bool_)] * policies
+    totals = [0, study.runs]  # runs up to the end of each batch
+    players, batch = list(range(policies)), 0
+    while True:
+        earlier = totals[batch]
+        results = yield RunBatch([0], totals[batch + 1] - earlier, batch, earlier, players)
+        still = still_losing(problem, results[0])
+        for row, number in enumerate(players):
+            final[number] = np.concatenate([final[number], results[0].final[row]])
+            losing[number] = np.concatenate([losing[number], still[row]])
         scores = Scores.of(scenario, study.labels, final, losing)
-        number += 1
-    return scores
+        runs, excess = scores.runs[0], scores.rel_error[0] / PRECISION
+        short = np.flatnonzero((excess > 1.0) & (runs < study.max_runs))
+        if not short.size:
+            return scores
+        best = int(scores.regret[0].argmin())
+        earlier = int(runs[[*short, best]].min())  # those with the fewest runs first
+        players = [number for number in range(policies) if runs[number] == earlier and number in (*short, best)]
+        batch = totals.index(earlier)
+        if batch + 1 == len(totals):
+            total = int(1.1 * earlier * float(excess[short].max()) ** 2) + 1
+            totals.append(min(total, 4 * earlier, study.max_runs))

@@ -23,8 +23,9 @@ from belated.studies.arena.twins import TwinLimit, pairs, twin_limit
 
 HIGH = 1.25
 """Ratios above this are counted."""
-FORMAT, OLD_FORMAT = "belated.arena.2", "belated.arena.1"
-"""Files are written in the first; the old one has no shares of runs that still lose."""
+FORMATS = ("belated.arena.1", "belated.arena.2", "belated.arena.3")
+"""Files are written in the last. The first has no shares of runs that still lose, the first two have one number of runs
+for each scenario."""
 _ARRAYS = ("regret", "stderr", "error", "losing", "runs")
 
 
@@ -51,12 +52,12 @@ class Scores:
     stderr: npt.NDArray[np.float64]
     """Of the regrets."""
     error: npt.NDArray[np.float64]
-    """Standard error of the ratios, from paired runs."""
+    """Standard error of the ratios."""
     losing: npt.NDArray[np.float64]
     """Share of the runs that still lose at the end, by :func:`~belated.studies.arena.still_losing.still_losing`; NaN
     where it is not known."""
     runs: npt.NDArray[np.int64]
-    """Of each scenario."""
+    """Of each policy in each scenario."""
     reference: tuple[str, ...] = ()
     """The policies by whose lowest regret the others are divided; all if empty."""
 
@@ -65,25 +66,24 @@ class Scores:
         cls,
         scenario: Scenario,
         labels: Sequence[str],
-        final: npt.NDArray[np.float64],
-        losing: npt.NDArray[np.bool_],
+        final: Sequence[npt.NDArray[np.float64]],
+        losing: Sequence[npt.NDArray[np.bool_]],
     ) -> Scores:
-        """The scores of one scenario; ``final`` and ``losing`` are (policies, runs). Standard errors of ratios are by
-        the delta method from paired runs. An error if some policy has no regret, so that nothing can be divided by
-        it."""
-        means, runs = final.mean(axis=1), final.shape[1]
+        """The scores of one scenario; ``final`` and ``losing`` have the runs of each policy, of which the first are
+        paired. Standard errors of ratios are by the delta method. An error if some policy has no regret, so that
+        nothing can be divided by it."""
+        means, runs = np.array([regrets.mean() for regrets in final]), np.array([regrets.size for regrets in final])
         without = [label for label, mean in zip(labels, means, strict=True) if not mean > 0.0]
         if without:
             raise InvalidParameter(
                 f"row {scenario.name!r}: the regret of {' and of '.join(without)} is 0, and nothing can be compared "
                 "with that; give arms that differ, and policies that do not know the best of them."
             )
+        stderr = np.array([regrets.std(ddof=1) for regrets in final]) / np.sqrt(runs)
         best = int(means.argmin())
-        ratio = means / means[best]
-        influence = (final - ratio[:, None] * final[best]) / means[best]
-        stderr, error = (numbers.std(axis=1, ddof=1) / math.sqrt(runs) for numbers in (final, influence))
-        share = losing.mean(axis=1)
-        return cls((scenario,), tuple(labels), means[None], stderr[None], error[None], share[None], np.array([runs]))
+        error = np.array([_ratio_error(regrets, final[best]) for regrets in final])
+        share = np.array([runs.mean() for runs in losing])
+        return cls((scenario,), tuple(labels), means[None], stderr[None], error[None], share[None], runs[None])
 
     @staticmethod
     def joined(parts: Sequence[Scores]) -> Scores:
@@ -104,9 +104,14 @@ class Scores:
         return np.asarray(self.regret / self.lowest)
 
     @property
+    def rel_error(self) -> npt.NDArray[np.float64]:
+        """The standard error of each ratio, relative to the ratio."""
+        return np.asarray(self.error * self.lowest / self.regret)
+
+    @property
     def max_rel_error(self) -> float:
-        """The largest standard error of a ratio, relative to the ratio."""
-        return float((self.error * self.lowest / self.regret).max())
+        """The largest of them."""
+        return float(self.rel_error.max())
 
     @property
     def precision(self) -> str:
@@ -194,6 +199,17 @@ class Scores:
         return [scenario.name for scenario, ratio in zip(self.scenarios, column, strict=True) if ratio > limit]
 
 
+def _ratio_error(regrets: npt.NDArray[np.float64], best: npt.NDArray[np.float64]) -> float:
+    """The standard error of the ratio of two means, by the delta method. The first runs are paired; those that only one
+    of them has are not."""
+    paired, most = sorted((regrets.size, best.size))
+    ratio = regrets.mean() / best.mean()
+    variance = (regrets[:paired] - ratio * best[:paired]).var(ddof=1) / most
+    fewer = regrets if regrets.size == paired else ratio * best
+    variance += fewer.var(ddof=1) * (1.0 / paired - 1.0 / most)
+    return math.sqrt(variance) / float(best.mean())
+
+
 # ---- files ----
 
 
@@ -216,14 +232,14 @@ def to_dict(scores: Scores) -> dict[str, Any]:
     arrays = {name: getattr(scores, name).tolist() for name in _ARRAYS}
     arrays["losing"] = [[None if math.isnan(share) else share for share in row] for row in arrays["losing"]]
     rows = [scenario.to_dict() for scenario in scores.scenarios]
-    return {"format": FORMAT, "version": __version__, "labels": list(scores.labels), "rows": rows, **arrays}
+    return {"format": FORMATS[-1], "version": __version__, "labels": list(scores.labels), "rows": rows, **arrays}
 
 
 def read(path: Path) -> Scores:
     """The scores of a file ``scores.json``."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        if (format := data["format"]) in (FORMAT, OLD_FORMAT):
+        if (format := data["format"]) in FORMATS:
             return _scores(data)
     except FileNotFoundError:
         raise StateError(f"there is no file {str(path)!r}; give the scores.json that belated arena wrote.") from None
@@ -231,21 +247,23 @@ def read(path: Path) -> Scores:
         raise StateError(f"{str(path)!r} cannot be read: {error.strerror}; give a scores.json.") from error
     except (KeyError, TypeError, ValueError) as error:
         raise StateError(f"{str(path)!r} is not a scores.json of the arena, or is damaged: {error!r}.") from error
-    raise StateError(f"{str(path)!r} has the format {format!r}; this version reads {FORMAT!r}. Play the arena again.")
+    raise StateError(f"{str(path)!r} has the format {format!r}; this version reads {FORMATS[-1]!r}. Play the arena again.")
 
 
 def _scores(data: Mapping[str, Any]) -> Scores:
     """The scores of plain data; a ValueError where its parts do not fit."""
     rows, labels = tuple(Scenario.from_dict(row) for row in data["rows"]), tuple(data["labels"])
     shape = (len(rows), len(labels))
-    if data["format"] == OLD_FORMAT:
+    if data["format"] == FORMATS[0]:
         data = {**data, "losing": np.full(shape, np.nan)}
     regret, stderr, error, losing = (np.array(data[name], np.float64) for name in _ARRAYS[:4])
     runs = np.array(data["runs"], np.int64)
-    if not rows or not labels or any(array.shape != shape for array in (regret, stderr, error, losing)):
-        raise InvalidParameter(f"regret, stderr, error and losing must be {shape[0]} rows of {shape[1]} policies")
-    if runs.shape != shape[:1]:
-        raise InvalidParameter(f"runs must be one number for each of {shape[0]} rows")
+    if data["format"] != FORMATS[-1]:
+        if runs.shape != shape[:1]:
+            raise InvalidParameter(f"runs must be one number for each of {shape[0]} rows")
+        runs = np.repeat(runs[:, None], len(labels), axis=1)
+    if not rows or not labels or any(array.shape != shape for array in (regret, stderr, error, losing, runs)):
+        raise InvalidParameter(f"regret, stderr, error, losing and runs must be {shape[0]} rows of {shape[1]} policies")
     if not (np.all(np.isfinite([regret, stderr, error])) and np.all(regret > 0.0)):
         raise InvalidParameter("regrets must be numbers above 0, and their errors numbers")
     if np.any((losing < 0.0) | (losing > 1.0)):
@@ -265,6 +283,6 @@ def _csv(scores: Scores) -> str:
             values = (scores.regret[i, j], scores.stderr[i, j], ratio[i, j], scores.error[i, j], limits[i])
             losing = "" if math.isnan(scores.losing[i, j]) else f"{scores.losing[i, j]:.6g}"
             held = str(scenario.held_out).lower()
-            start = (scenario.name, scenario.kind, held, scenario.horizon, scores.runs[i], label)
+            start = (scenario.name, scenario.kind, held, scenario.horizon, scores.runs[i, j], label)
             lines.writerow([*start, *(f"{value:.6g}" for value in values), losing])
     return text.getvalue()
