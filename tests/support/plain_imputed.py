@@ -78,8 +78,16 @@ class ArmRecord:
         return sum(youngest(block_of(at, now), now) <= rounds + 1 for at in self.pending)
 
 
-def estimated(arms: list[ArmRecord], waiting: ArmRecord, now: int, half: bool) -> tuple[float, ...]:
-    """Kaplan-Meier and Aalen-Johansen over the pulls of ``arms``; what was, and is, to be expected of ``waiting``."""
+def estimated(
+    arms: list[ArmRecord], waiting: ArmRecord, now: int, half: bool, middle: bool = False
+) -> tuple[float, ...]:
+    """Kaplan-Meier and Aalen-Johansen over the pulls of ``arms``; what was, and is, to be expected of ``waiting``.
+    Pulls are as old as the youngest of their block, or as its ``middle``, where the last bin ends with the latest
+    feedback."""
+
+    def age(block: tuple[int, int]) -> int:
+        return youngest(block, now) + (2 ** block[0] // 2 if middle else 0)
+
     observed, pending = sum(arm.n for arm in arms), sum(len(arm.pending) for arm in arms)
     own = in_blocks([at for arm in arms for at in arm.pending], now)
     others = in_blocks(waiting.pending, now)
@@ -90,14 +98,15 @@ def estimated(arms: list[ArmRecord], waiting: ArmRecord, now: int, half: bool) -
     for low, high in BINS:
         if low > 4 * longest:
             break
-        while done < len(others) and youngest(others[done][0], now) + 1 < high:
+        end = longest + 1 if middle and low <= longest < high else high
+        while done < len(others) and age(others[done][0]) + 1 < end:
             pulls = others[done][1]
             expected += pulls * (1.0 - left)
             if left > 0.0:
                 waited += pulls
                 weighed += pulls / left
             done += 1
-        younger = sum(pulls for block, pulls in own if youngest(block, now) + 1 < high)
+        younger = sum(pulls for block, pulls in own if age(block) + 1 < end)
         reward = sum((arm.rewards[low] for arm in arms if low < high), 0.0)
         loss = sum((arm.losses[low] for arm in arms if low < high), 0.0)
         came = reward + loss
@@ -139,7 +148,7 @@ def play_by_indices(history: History, choice: Choice, anytime: bool) -> Iterator
 
     def reported() -> int:
         known = sum(arm.n for arm in arms)
-        return 0 if known < 3 else int(total >= known) - int(total <= 0.0)
+        return 0 if known < 3 else int(known - total <= 0.2 * math.sqrt(known)) - int(total <= 0.0)
 
     def heard(arm: ArmRecord, now: int) -> tuple[float, float, float, float]:
         nonlocal shares
@@ -163,23 +172,21 @@ def play_by_indices(history: History, choice: Choice, anytime: bool) -> Iterator
 
     def silent(arm: ArmRecord, now: int) -> tuple[float, float, float]:
         others = [other for other in arms if other.n]
-        missing, check = 0.0, math.inf
-        observed = sum(other.n for other in others)
-        average = (total + 0.5) / (observed + 1.0)
-        if others and patience:
+        missing, check, side = 0.0, math.inf, reported()
+        observed, pulls = sum(other.n for other in others), sum(other.m for other in others)
+        if others and patience and side <= 0:
             missing = arm.m - arm.younger(patience, now)
             check = now + max(1.0, math.floor(0.125 * patience))
         elif others:
-            side = reported()
-            _, _, left, _, expected, _ = estimated(others, arm, now, side != 0)
+            rewards, _, _, _, expected, _ = estimated(others, arm, now, side != 0, middle=True)
             missing = expected - 5.0
             check = now + max(1.0, math.floor(now / 32.0))
             if side > 0:
-                average = (average * (1.0 - left) * observed + 0.5) / (observed + 1.0)
+                return (rewards * pulls + 0.5) / (pulls + 1.0) * 5.0 / (5.0 + expected), arm.m, check
         if missing <= 0.0:
             return 0.5 + 0.5 / (history.arms - len(others)), arm.m, check
         asked = math.ceil(exp(log(float(arm.m)) / 0.6))
-        mean = min(average, 0.5) * 1000.0 / (1000.0 + missing)
+        mean = min((total + 0.5) / (observed + 1.0), 0.5) * 1000.0 / (1000.0 + missing)
         return mean, arm.m, 0.0 if now >= asked else min(check, asked)
 
     def refresh(arm: ArmRecord, now: int) -> None:

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 from belated.policies import Arm, ConfidencePolicy, IndexPolicy, State, label_with, policy
 from belated.policies._base import delay_record
 from belated.policies._base.imputed_index import (
-    MEAN,
-    budget,
     correction_of,
     count_feedback,
     count_pull,
     count_retraction,
     imputed_index,
+    mean_and_limit,
     refresh_after_correction,
     refresh_after_feedback,
     refresh_after_time,
@@ -42,14 +41,15 @@ class ImputedUCB(IndexPolicy, ConfidencePolicy):
     - A silent arm (n = 0) has x = m, and mean 1/2 + 1/(2 U) with U silent arms: at most one counts as perfect. It is
       doubted when more than 5 feedbacks should have come, if its delays were those of all other arms together. With w
       more, its mean is 1000/(1000 + w) of the average feedback, or of 1/2 if that is less; it is asked again in round t
-      if it has at most t^0.6 pulls, so no arm is given up for good.
-    - While all feedback of all arms are successes, silence is taken for failure: mean is the Aalen-Johansen estimate of
-      P(success), and x = m; likewise while all are failures.
+      if it has at most t^0.6 pulls, so no silent arm is given up for good.
+    - While all feedback of all arms are successes, but for 0.2 sqrt(N) of N, silence is taken for failure: mean is the
+      Aalen-Johansen estimate of P(success), and x = m. Of a silent arm from which w feedbacks should have come it is
+      5/(5 + w) of that of all arms together. Likewise while all feedback are failures.
     - With ``confidence="anytime"``, 4c is ln(1 + (t/K + 100) / (x h)) in round t; h >= 1 is how many pulls a feedback
       of this arm costs, at most the average over the arms. It needs no horizon.
 
-    An index is computed again when the arm's counts have grown by a thirty-second, and from time to time. See
-    docs/theory/imputed.md.
+    An index is computed again when the arm's counts have grown by a thirty-second, and from time to time. The bounds in
+    a summary are where n kl(mean, q) = 4c, or ln(t/K + 101) with "anytime". See docs/theory/imputed.md.
 
     Parameters
     ----------
@@ -125,16 +125,13 @@ class ImputedUCB(IndexPolicy, ConfidencePolicy):
 
     @staticmethod
     def lower(policy: Any, arm: Arm) -> Any:
-        if arm.observed < 1.0:
-            return 0.0
-        n = arm.observed  # the bounds count what has come only
-        return 1.0 - kl_upper(1.0 - arm.memory[arm.number, MEAN], budget(policy, arm, n, 1.0))
+        mean, limit = mean_and_limit(policy, arm)
+        return 1.0 - kl_upper(1.0 - mean, limit) if arm.observed > 0.0 else 0.0
 
     @staticmethod
     def upper(policy: Any, arm: Arm) -> Any:
-        if arm.observed < 1.0:
-            return 1.0
-        return kl_upper(arm.memory[arm.number, MEAN], budget(policy, arm, arm.observed, 1.0))
+        mean, limit = mean_and_limit(policy, arm)
+        return kl_upper(mean, limit) if arm.observed > 0.0 else 1.0
 
     @staticmethod
     def correction(policy: Any, arm: Arm) -> Any:

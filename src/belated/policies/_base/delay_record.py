@@ -117,14 +117,16 @@ def younger_pulls(memory: Any, row: Any, rounds: Any) -> Any:
 
 
 @inline
-def estimate(memory: Any, row: Any, observed: Any, pending: Any, waiting: Any, half: Any) -> Any:
+def estimate(memory: Any, row: Any, observed: Any, pending: Any, waiting: Any, half: Any, middle: Any) -> Any:
     """What became of the pulls of a row, by the time of its latest feedback, and what will become of those that are
     pending in the row ``waiting``, which was advanced to the same round.
 
     Returns (rewards, losses, left, spread, expected, hoped_for): the shares of pulls whose feedback was a reward and a
     loss (Aalen-Johansen), and that without feedback (Kaplan-Meier); the sum of (weight of a feedback)^2; how much
     feedback the waiting pulls should have had by now, and how much is still to be hoped for. A pull that is pending
-    leaves the estimate at the end of the last bin that it outlived, or, with ``half``, counts half in the next one."""
+    leaves the estimate at the end of the last bin that it outlived, or, with ``half``, counts half in the next one. It
+    is taken to be as old as the youngest pull of its block; with ``middle`` = 1 as the block's middle, and the last bin
+    ends with the latest feedback."""
     updated = int(memory[row, UPDATED])
     rewards, losses, spread, left = 0.0, 0.0, 0.0, 1.0
     younger, younger_before = 0.0, 0.0  # pending pulls of the row that did not outlive the bin
@@ -132,13 +134,16 @@ def estimate(memory: Any, row: Any, observed: Any, pending: Any, waiting: Any, h
     waited, weighed, expected = 0.0, 0.0, 0.0
     level, part, top = 0, 0, octave_of(updated)
     doubt = observed / (observed + HALF_DOUBT)
-    number, start, reach = 0, 1, HOPE * int(memory[row, LONGEST])
-    while start <= reach:
+    longest, number, start = int(memory[row, LONGEST]), 0, 1
+    while start <= HOPE * longest:
         end = bin_end(number)
+        end = longest + 1 if middle == 1 and start <= longest < end else end
         while level <= top:
             block = (updated >> level) - part
             if block >= 0:
-                if updated - ((block + 1) << level) + 2 >= end:  # its youngest pull outlived the bin
+                if (
+                    updated - ((block + 1) << level) + ((middle << level) >> 1) + 2 >= end
+                ):  # its youngest pull outlived the bin
                     break
                 column = RECORD + WIDTH * level + (block & (BLOCKS - 1))
                 younger += memory[row, column]
@@ -164,7 +169,7 @@ def estimate(memory: Any, row: Any, observed: Any, pending: Any, waiting: Any, h
             spread += weight * weight * came
             left *= max(1.0 - came / at_risk, 0.0)
         younger_before = younger
-        number, start = number + 1, end
+        number, start = number + 1, bin_end(number)
     while level <= top:  # blocks that outlived all bins
         block = (updated >> level) - part
         if block >= 0:

@@ -45,8 +45,9 @@ ASK_POWER = 0.6
 """A doubted arm is pulled in round t if it has at most t^ASK_POWER pulls."""
 ASKED = 2.0
 """The index of an arm that is to be asked again: above all others, and below that of an arm without pulls."""
-ENOUGH = 3.0
-"""If all feedback of all arms, at least this much, are successes, then only successes are reported."""
+ENOUGH, SLIPS = 3.0, 0.2
+"""If all feedback of all arms, at least ENOUGH, are successes, then only successes are reported; SLIPS sqrt(n) of n may
+be failures."""
 HEAD_START = 100.0
 """Rounds that are added to t/K in the level of "anytime", so that an arm that is unlucky at first is not given up."""
 
@@ -55,7 +56,7 @@ HEAD_START = 100.0
 def reported_side(memory: Any, shared: Any) -> Any:
     """1 if only successes are reported, -1 if only failures are, else 0."""
     count, total = memory[shared, FEEDBACK_COUNT], memory[shared, FEEDBACK_TOTAL]
-    return 0 if count < ENOUGH else int(total >= count) - int(total <= 0.0)
+    return 0 if count < ENOUGH else int(count - total <= SLIPS * math.sqrt(count)) - int(total <= 0.0)
 
 
 @inline
@@ -85,7 +86,7 @@ def refresh_heard(policy: Any, state: State, arm: Any, now: Any) -> Any:
     m, n, total = float(state.pulls[arm]), float(state.observed[arm]), float(state.total[arm])
     pending = m - n
     side = reported_side(memory, shared)
-    rewards, losses, left, spread, _, hoped_for = estimate(memory, arm, n, pending, arm, side != 0)
+    rewards, losses, left, spread, _, hoped_for = estimate(memory, arm, n, pending, arm, side != 0, 0)
     share = max(1.0 - left, 1e-9)
     memory[shared, SUM_OF_SHARES] += share - memory[arm, SHARE]
     memory[arm, SHARE] = share
@@ -109,25 +110,27 @@ def refresh_silent(policy: Any, state: State, arm: Any, now: Any) -> Any:
     """The same for an arm without feedback; round 0 if it is to be pulled now."""
     shared, memory = state.arms, state.memory
     heard = memory[shared, ARMS_WITH_FEEDBACK]
-    average = (memory[shared, FEEDBACK_TOTAL] + 0.5) / (memory[shared, FEEDBACK_COUNT] + 1.0)
     m = float(state.pulls[arm])
     memory[arm, WEIGHT] = m
     memory[arm, COST] = 1.0
     missing, check_at = 0.0, NEVER  # feedback that should have come
-    if heard > 0.0 and policy.patience > 0.0:
+    side = reported_side(memory, shared)
+    if heard > 0.0 and policy.patience > 0.0 and side <= 0:
         missing = m - younger_pulls(memory, arm, policy.patience)
         check_at = now + max(1.0, math.floor(0.125 * policy.patience))
     elif heard > 0.0:
         observed, pending = pool(state, shared, now)
-        side = reported_side(memory, shared)
-        _, _, left, _, expected, _ = estimate(memory, shared, observed, pending, arm, side != 0)
+        rewards, _, left, _, expected, _ = estimate(memory, shared, observed, pending, arm, side != 0, 1)
         missing = expected - GRACE
         check_at = now + max(1.0, math.floor(now / STALE))
         if side > 0:
-            average = (average * (1.0 - left) * observed + 0.5) / (observed + 1.0)
+            average = one_sided(side, observed + pending, rewards, left)
+            memory[arm, MEAN] = average * GRACE / (GRACE + expected)
+            return check_at
     if missing <= 0.0:
         memory[arm, MEAN] = 0.5 + 0.5 / max(shared - heard, 1.0)
         return check_at
+    average = (memory[shared, FEEDBACK_TOTAL] + 0.5) / (memory[shared, FEEDBACK_COUNT] + 1.0)
     memory[arm, MEAN] = min(average, 0.5) * HALF_TRUST / (HALF_TRUST + missing)
     ask_at = math.ceil(exp(log(m) / ASK_POWER))
     return 0.0 if now >= ask_at else min(check_at, ask_at)
@@ -252,11 +255,23 @@ def imputed_index(policy: Any, arm: Arm) -> Any:
 
 
 @inline
+def mean_and_limit(policy: Any, arm: Arm) -> Any:
+    """(corrected mean, the limit of kl(mean, q) for its bounds q) of an arm with feedback, for a summary. Feedback that
+    is expected does not count; nor, with "anytime", does the level fall with the weight of the mean."""
+    x = max(arm.pulls if reported_side(arm.memory, arm.arms) != 0 else arm.observed, 1.0)
+    level = log(1.0 + arm.now / arm.arms + HEAD_START) if policy.anytime > 0.0 else 4.0 * confidence_level(policy, x)
+    return correction_of(arm)[0], level / x
+
+
+@inline
 def correction_of(arm: Arm) -> Any:
-    """(corrected mean, how many standard deviations its two estimates differ by) in round ``arm.now``."""
+    """(corrected mean, how many standard deviations its two estimates differ by) in round ``arm.now``; an arm without
+    feedback has mean 1/2."""
     n, total = arm.observed, arm.total
+    if n < 1.0:
+        return 0.5, 0.0
     advance_ages(arm.memory, arm.number, arm.now)
     side = reported_side(arm.memory, arm.arms)
-    rewards, losses, left, spread, _, _ = estimate(arm.memory, arm.number, n, arm.pulls - n, arm.number, side != 0)
+    rewards, losses, left, spread, _, _ = estimate(arm.memory, arm.number, n, arm.pulls - n, arm.number, side != 0, 0)
     mean, deviations = corrected(n, total, rewards, losses, spread)
     return (one_sided(side, arm.pulls, rewards, left) if side != 0 else mean), deviations

@@ -247,7 +247,9 @@ def read(path: Path) -> Scores:
         raise StateError(f"{str(path)!r} cannot be read: {error.strerror}; give a scores.json.") from error
     except (KeyError, TypeError, ValueError) as error:
         raise StateError(f"{str(path)!r} is not a scores.json of the arena, or is damaged: {error!r}.") from error
-    raise StateError(f"{str(path)!r} has the format {format!r}; this version reads {FORMATS[-1]!r}. Play the arena again.")
+    raise StateError(
+        f"{str(path)!r} has the format {format!r}; this version reads {FORMATS[-1]!r}. Play the arena again."
+    )
 
 
 def _scores(data: Mapping[str, Any]) -> Scores:
