@@ -161,14 +161,14 @@ def test_ages_are_counted_exactly(journal: Journal) -> None:
 
 def test_reasons_are_the_bounds_that_the_policy_had(journal: Journal) -> None:
     """A replay of the events stops before each elimination and asks the policy itself."""
-    number, view = view_of(journal, "checkout")
+    number, view = view_of(journal, "front-page")
     watched = WatchedExperiment(counters_of(number, view))
     watched.advance(journal, view)
     told = {each.arm: each for each in watched.eliminated}
     gone = {arm.arm: arm.eliminated_at for arm in view.arms if arm.eliminated_at is not None}
     assert len(gone) >= 2
     assert {arm: each.decision for arm, each in told.items()} == gone
-    stored = journal.experiment("checkout")
+    stored = journal.experiment("front-page")
     assert stored is not None
     replay = Experiment(stored)
     for event in journal.events(number):
@@ -189,7 +189,7 @@ def test_reasons_are_the_bounds_that_the_policy_had(journal: Journal) -> None:
 
 
 def test_a_long_journal_is_read_in_several_looks(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    number, view = view_of(journal, "checkout")
+    number, view = view_of(journal, "front-page")
     whole = WatchedExperiment(counters_of(number, view))
     whole.advance(journal, view)
     assert whole.counters.seq == view.last_event
@@ -206,7 +206,7 @@ def test_a_long_journal_is_read_in_several_looks(journal: Journal, monkeypatch: 
 
 
 def test_nothing_is_explained_twice(journal: Journal) -> None:
-    number, view = view_of(journal, "checkout")
+    number, view = view_of(journal, "front-page")
     watched = WatchedExperiment(counters_of(number, view))
     watched.advance(journal, view)
     explained = list(watched.eliminated)
