@@ -109,6 +109,13 @@ def test_an_unknown_name(call: Callable[..., Any], command: str, name: str, mean
     assert meant in result.stderr
 
 
+def test_the_label_of_a_variant(call: Callable[..., Any]) -> None:
+    result = call("policies", "Imputed-UCB anytime")
+    assert result.exit_code == 2
+    said = "error: 'Imputed-UCB anytime' is not a policy. It is Imputed-UCB with confidence = \"anytime\". There are "
+    assert squeezed(result.stderr).startswith(said)
+
+
 def test_an_unknown_variable_is_a_warning(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BELATED_CACHEDIR", "/somewhere")
     result = call("policies")

@@ -223,6 +223,7 @@ def _parameter_data(cls: Any, parameter: Parameter) -> dict[str, Any]:
 
 def _look_up(name: str, registries: Sequence[Registry[Any]]) -> list[tuple[Registry[Any], str]]:
     """The class of this name in each registry; an error that suggests a name if there is none."""
+    from belated.policies._base.names import variant_hint
     from belated.specs.tables import suggest
 
     matches = [
@@ -234,5 +235,6 @@ def _look_up(name: str, registries: Sequence[Registry[Any]]) -> list[tuple[Regis
     if not matches:
         names = list(dict.fromkeys(known for registry in registries for known in registry))
         kinds = " or ".join(registry.kind for registry in registries)
-        raise UnknownName(f"{name!r} is not a {kinds}.{suggest(name, names)} There are {', '.join(names)}.")
+        hint = variant_hint(name) if kinds == "policy" else ""
+        raise UnknownName(f"{name!r} is not a {kinds}.{hint or suggest(name, names)} There are {', '.join(names)}.")
     return matches

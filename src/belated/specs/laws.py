@@ -13,6 +13,7 @@ from belated.delays import DELAYS, ByReward, ByRound, DelayLaw, FromScipy, Mixtu
 from belated.delays.by_reward import Steps
 from belated.errors import BelatedError, ConfigurationError, InvalidParameter, NotReproducible
 from belated.policies import POLICIES, Policy
+from belated.policies._base.names import policy_class, variant_hint
 from belated.registry import Registry
 from belated.rewards import REWARDS, RewardLaw
 from belated.specs.tables import fmt, integer, mapping, reject_unknown, suggest
@@ -180,10 +181,12 @@ def _read(registry: Registry[T], base: type, key: str, data: Any, at: str, *, sa
 
 
 def _class_of(registry: Registry[T], base: type, name: str, at: str) -> type[T]:
-    """The class of this name; a user's own class is imported."""
+    """The class of this name, or a policy's label; a user's own class is imported."""
     if ":" not in name and name not in registry:
-        labels = {getattr(cls, "label", ""): cls.__name__ for cls in registry.values()}
-        near = f" Did you mean {labels[name]!r}?" if name in labels else suggest(name, registry)
+        labelled: Any = policy_class(name) if base is Policy else None
+        if labelled is not None:
+            return labelled  # type: ignore[no-any-return]
+        near = (variant_hint(name) if base is Policy else "") or suggest(name, registry)
         other = next((kind for kind in (REWARDS, DELAYS) if kind is not registry and name in kind), None)
         near = f" It is a {other.kind}." if other is not None and base is not Policy else near
         raise ConfigurationError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from refusals import for_each
 from serving import PATIENCE
 
@@ -180,6 +181,20 @@ def test_other_policies_are_refused(http: httpx2.Client) -> None:
         ],
         check,
     )
+
+
+@pytest.mark.parametrize(
+    ("label", "meant"),
+    [
+        ("Imputed-UCB anytime", 'It is Imputed-UCB with confidence = "anytime".'),
+        ("prefix-ucb spread", "It is Prefix-UCB with spread = true."),
+    ],
+)
+def test_labels_of_variants_are_explained(http: httpx2.Client, label: str, meant: str) -> None:
+    answer = http.post("/v1/experiments", json={"name": "variant", "arms": ["a"], "policy": {"name": label}})
+    assert answer.status_code == 422
+    said = f"policy.name is {label!r}, which is not a policy. {meant} Give one of Imputed-UCB, "
+    assert answer.json()["detail"].startswith(said)
 
 
 def test_extreme_parameters_give_numbers(http: httpx2.Client) -> None:

@@ -93,6 +93,12 @@ def test_forms_of_a_problem(file: Path, rewards: str, delays: str, expected: lis
         assert problem.delays[0] == ByReward({0: Never(), 1: Fixed(2)})
 
 
+@pytest.mark.parametrize("name", ["ImputedUCB", "Imputed-UCB", "imputed-ucb"])
+def test_a_policy_by_name_or_label(file: Path, name: str) -> None:
+    file.write_text(TEXT.replace('"UCB"', f'"{name}"'))
+    assert read_simulation(file).policies[0] == ImputedUCB()
+
+
 def test_a_distribution_of_scipy(file: Path) -> None:
     file.write_text(TEXT.replace(D, 'delays = {law = "FromScipy", distribution = "expon", scale = 100}'))
     problem = read_simulation(file).problem
@@ -138,7 +144,17 @@ MISTAKES = [
         '"UBC"',
         "policies[0].policy is 'UBC', which is not a policy. Did you mean 'UCB'? There are ImputedUCB, Optim",
     ),
-    ('"UCB"', '"SE"', "policies[0].policy is 'SE', which is not a policy. Did you mean 'SuccessiveElimination'?"),
+    (
+        '"UCB"',
+        '"Imputed-UCB anytime"',
+        "policies[0].policy is 'Imputed-UCB anytime', which is not a policy. It is Imputed-UCB with confidence = "
+        '"anytime". There are ImputedUCB',
+    ),
+    (
+        '"UCB"',
+        '"Prefix-UCB spread"',
+        "policies[0].policy is 'Prefix-UCB spread', which is not a policy. It is Prefix-UCB with spread = true. There",
+    ),
     ('"UCB"', "3", "policies[0].policy is 3; give the name of a policy: "),
     ('policy = "UCB"', "delta = 0.1", "policies[0].policy is missing; give the name of a policy: "),
     ('"UCB"', '"UCB"\nconfidnece = 1', "policies[0].confidnece is not known. Did you mean 'confidence'? UCB takes"),

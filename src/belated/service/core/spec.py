@@ -14,6 +14,7 @@ from belated.live.arm_names import check_arm_names
 from belated.live.learner import Learner
 from belated.policies import POLICIES, Policy, default_policy
 from belated.policies._base.encode import supports_replacement
+from belated.policies._base.names import policy_class, variant_hint
 from belated.service.problem_types import ProblemType
 from belated.specs.laws import complete_saved
 from belated.validation import fields_of
@@ -57,7 +58,7 @@ class Spec(msgspec.Struct, frozen=True):
 def read_spec(text: str) -> Spec:
     """The inverse of :meth:`Spec.text`; the policy of a spec of 0.1.0 is completed."""
     spec = msgspec.json.decode(text, type=Spec)
-    cls = _policy_class(spec.policy.get("name"))
+    cls = policy_class(spec.policy.get("name"))
     return spec if cls is None else msgspec.structs.replace(spec, policy=complete_saved(cls, spec.policy))
 
 
@@ -107,20 +108,17 @@ def _check_silence(silence: Silence, policy: Policy) -> None:
         )
 
 
-def _policy_class(name: Any) -> type[Policy] | None:
-    """The class with this name or label, in any case."""
-    named = (cls for key, cls in POLICIES.items() for each in (cls.label, key) if each.lower() == str(name).lower())
-    return next(named, None)
-
-
 def make_policy(data: dict[str, Any], *, saved: bool = False) -> Policy:
     """The policy described by a table such as ``{"name": "OPSE", "confidence": 2.0}``. With ``saved`` the table was
     written by a program, perhaps by 0.1.0: see :func:`belated.specs.laws.complete_saved`."""
     name = data.get("name")
-    cls = _policy_class(name)
+    cls = policy_class(name)
     if cls is None:
         labels = ", ".join(sorted({cls.label for cls in POLICIES.values()}))
-        raise ProblemType.UNKNOWN_POLICY.error(f"policy.name is {name!r}; give one of {labels}.")
+        hint = variant_hint(name)
+        raise ProblemType.UNKNOWN_POLICY.error(
+            f"policy.name is {name!r}, which is not a policy.{hint} Give one of {labels}."
+        )
     allowed = {parameter.name for parameter in fields_of(cls)}
     for key in data:
         if key != "name" and key not in allowed:
