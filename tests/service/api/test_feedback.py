@@ -124,6 +124,25 @@ def test_a_body_that_is_no_list_of_objects_is_refused_as_a_whole(http: httpx2.Cl
     )
 
 
+def test_a_body_that_is_no_object_is_told_what_to_send(http: httpx2.Client) -> None:
+    (id,) = made(http, 1)
+
+    def check(path: str, what: str) -> None:
+        for body in (json.dumps([{"id": id, "reward": 1}]), " 5", "null"):
+            detail = refusal(http.post(path, content=body.encode(), headers=JSON), 422, "invalid-body")
+            assert detail == f"the body is not an object; send {what}; see /openapi.json for what is allowed."
+
+    for_each(
+        [
+            ("/v1/feedback", '{"feedback": [...]}'),
+            (f"/v1/decisions/{id}/feedback", '{"reward": ...}'),
+            ("/v1/experiments", '{"name": ..., "arms": [...]}'),
+            ("/v1/experiments/colours/decisions", "{}, or an object with any of id, unit, metadata, count, of"),
+        ],
+        check,
+    )
+
+
 def test_bytes_that_are_no_text_are_refused_as_a_whole(http: httpx2.Client) -> None:
     body = b'{"feedback": [{"id": "\xff", "reward": 1}]}'
     refusal(http.post("/v1/feedback", content=body, headers=JSON), 400, "malformed-json")

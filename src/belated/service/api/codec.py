@@ -51,9 +51,26 @@ async def parse_body(request: Request, message: type[T], empty: T | None = None)
             json.loads(body, object_pairs_hook=_reject_duplicates, parse_int=str, parse_float=str)
         return decoded
     except msgspec.ValidationError as error:
-        raise ProblemType.INVALID_BODY.error(f"{error}; {SEE_OPENAPI}") from None
+        whole = " - at `$" not in str(error) and not body.lstrip().startswith(b"{")  # not a part of it
+        said = f"the body is not an object; send {_outline(message)}" if whole else error
+        raise ProblemType.INVALID_BODY.error(f"{said}; {SEE_OPENAPI}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProblemType.MALFORMED_JSON.error(f"the body is not valid JSON: {error}.") from None
+
+
+def _outline(message: type[Any]) -> str:
+    """An object for a message, with the keys that it has to have or, if there are none, may have."""
+    schema = inspect.type_info(message)
+    assert isinstance(schema, inspect.StructType)
+    needed = [field for field in schema.fields if field.required]
+    if not needed:
+        return f"{{}}, or an object with any of {', '.join(field.encode_name for field in schema.fields)}"
+    return "{" + ", ".join(f'"{field.encode_name}": {_placeholder(field.type)}' for field in needed) + "}"
+
+
+def _placeholder(schema: inspect.Type) -> str:
+    inner = schema.type if isinstance(schema, inspect.Metadata) else schema
+    return "[...]" if isinstance(inner, inspect.ListType) else "..."
 
 
 def decode_message(body: bytes | msgspec.Raw, message: type[T]) -> T:
