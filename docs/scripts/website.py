@@ -91,15 +91,21 @@ def parameters(cls: Any) -> str:
 def entry(cls: Any, call: str) -> str:
     """Return the section of a law or policy."""
     label = f' <small>"{cls.label}"</small>' if hasattr(cls, "label") else ""
-    parts = [f"### {cls.__name__}{label} {{ #{call}.{cls.__name__} }}", f"`{cls.formula}`"]
+    parts = [f"### {cls.__name__}{label} {{ #{call}.{cls.__name__} }}", f"`{cls.formula}`{superseded(cls, call)}"]
     text = split(cls.__doc__)
     example = prose(text.after.removeprefix("Examples\n--------\n"))
     return "\n\n".join([*parts, prose(text.before), parameters(cls), example])
 
 
+def superseded(cls: Any, call: str) -> str:
+    """Return by what a policy is superseded, if it is."""
+    by = getattr(cls, "superseded_by", "")
+    return f" (superseded by [{by}](#{call}.{by}))" if by else ""
+
+
 def overview(registry: Any, call: str) -> str:
     """Return a table of all classes of a registry, each with its formula."""
-    rows = [[f"[{name}](#{call}.{name})", f"`{cls.formula}`"] for name, cls in registry.items()]
+    rows = [[f"[{name}](#{call}.{name})", f"`{cls.formula}`{superseded(cls, call)}"] for name, cls in registry.items()]
     return table(["", "formula"], rows)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -9,7 +10,7 @@ import pytest
 
 from belated.cli.catalogue import example_toml
 from belated.delays._base import DELAYS
-from belated.policies import POLICIES
+from belated.policies import POLICIES, PendingUCB
 from belated.rewards._base import REWARDS
 from belated.specs.laws import read_delay, read_policy, read_reward
 from belated.validation import fields_of
@@ -107,6 +108,17 @@ def test_an_unknown_name(call: Callable[..., Any], command: str, name: str, mean
     assert result.stderr.startswith(f"error: {name!r} is not a ")
     assert ("Did you mean" in result.stderr) == bool(meant)
     assert meant in result.stderr
+
+
+def test_what_is_superseded_is_marked(call: Callable[..., Any]) -> None:
+    text = squeezed(call("policies").stdout)
+    assert text.count("superseded by") == 1
+    assert f"{PendingUCB.formula} superseded by ImputedUCB" in text
+    assert "superseded by ImputedUCB" in call("policies", "Pending-UCB").stdout
+    listed = json.loads(call("policies", "--json").stdout)["policies"]
+    assert {each["name"]: each["superseded_by"] for each in listed if each["superseded_by"]} == {
+        "PendingUCB": "ImputedUCB"
+    }
 
 
 def test_the_label_of_a_variant(call: Callable[..., Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import strategies
 from belated import Bandit, Problem, simulate
 from belated.delays import Fixed, Never, PacketLoss
+from belated.errors import BelatedWarning
 from belated.kernel.jit import ignore_overflow
 from belated.live.learner import Learner
 from belated.policies import UCB, PendingUCB
@@ -393,3 +395,25 @@ def test_what_is_taken_back_is_no_longer_hoped_for() -> None:
     assert after[0] == before[0]
     assert after[1] > before[1] + 0.02
     assert learner.decide()[0] == 1
+
+
+SUPERSEDED = (
+    r"^Pending-UCB is superseded by ImputedUCB: its regret can be linear where feedback is lost or an arm is silent\. "
+    r"Use ImputedUCB, or give no policy for the default\.$"
+)
+
+
+def test_a_new_bandit_is_told_that_it_is_superseded_and_an_old_one_is_not() -> None:
+    with pytest.warns(BelatedWarning, match=SUPERSEDED) as seen:
+        bandit = Bandit(["a", "b"], PendingUCB(), seed=1)
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    for _ in range(5):
+        bandit.choose()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = Bandit.from_dict(bandit.to_dict())
+        Bandit(["a", "b"], UCB())
+        problem = Problem([Bernoulli(0.4), Bernoulli(0.6)], Fixed(3))
+        simulate(problem, [PendingUCB()], horizon=20, runs=2, progress=False)
+    assert again.choose() == bandit.choose()

@@ -102,6 +102,7 @@ def _overview(title: str, registry: Registry[Any]) -> RenderableType:
         lines: list[RenderableType] = [] if label == name else [Text(name, style="bold")]
         lines += [
             Text(cls.formula, style="green"),
+            *_superseded(cls),
             _parameter_table(cls, [item for item in fields_of(cls) if item not in common]),
         ]
         table.add_row(label, Group(*lines))
@@ -118,7 +119,7 @@ def _details(registry: Registry[Any], name: str) -> RenderableType:
     heading = Text.assemble((name, "bold cyan"), (f"  {registry.kind}", "dim"))
     if label != name:
         heading.append(f", shown as {label}", "dim")
-    parts: list[RenderableType] = [Text(""), heading, Text(cls.formula, style="green")]
+    parts: list[RenderableType] = [Text(""), heading, Text(cls.formula, style="green"), *_superseded(cls)]
     for paragraph in _prose(cls):
         parts += [Text(""), Text(paragraph)]
     parts += [Text(""), Text("Parameters", style="bold"), _parameter_table(cls, fields_of(cls))]
@@ -126,6 +127,12 @@ def _details(registry: Registry[Any], name: str) -> RenderableType:
         parts += [Text(""), Text.assemble((parameter, "yellow"), f": {text.replace('``', '')}")]
     parts += [Text(""), Text("In a file", style="bold"), Text(example_toml(key, cls), style="yellow"), Text("")]
     return Padding(Group(*parts), (0, 1))
+
+
+def _superseded(cls: Any) -> list[Text]:
+    """By what a policy is superseded, if it is."""
+    by = getattr(cls, "superseded_by", "")
+    return [Text(f"superseded by {by}", style="bold yellow")] if by else []
 
 
 def _prose(cls: type) -> list[str]:
@@ -205,6 +212,7 @@ def _data(name: str | None, registries: Mapping[str, Registry[Any]]) -> list[dic
             "kind": registry.kind,
             "label": getattr(registry[known], "label", known),
             "formula": registry[known].formula,
+            "superseded_by": getattr(registry[known], "superseded_by", "") or None,
             "parameters": [_parameter_data(registry[known], parameter) for parameter in fields_of(registry[known])],
             "example": example_toml("policy" if registry.kind == "policy" else "law", registry[known]),
         }

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from belated._version import __version__
 from belated.errors import (
     BelatedError,
+    BelatedWarning,
     ConfigurationError,
     ConflictingFeedback,
     StateError,
@@ -34,6 +35,7 @@ from belated.live.types import (
     feedback_pairs,
 )
 from belated.policies import Policy, default_policy
+from belated.policies._base.names import superseded_note
 from belated.specs.laws import policy_spec, read_policy
 from belated.validation import check_integer, check_range, is_integer
 
@@ -86,9 +88,14 @@ class Bandit(Generic[Name]):
         seed: int | None = None,
         reward_range: tuple[float, float] = UNIT_RANGE,
     ) -> None:
+        self._begin(arms, default_policy() if policy is None else policy, seed, reward_range)
+        if note := superseded_note(type(self.policy)):
+            BelatedWarning.issue(f"{note} Use {self.policy.superseded_by}, or give no policy for the default.")
+
+    def _begin(self, arms: Sequence[Name], policy: Policy, seed: int | None, reward_range: tuple[float, float]) -> None:
+        """Begin without a decision; a bandit that is restored begins here, without a warning."""
         self.arms = check_arms(arms)
         self.reward_range = check_range("reward_range", reward_range)
-        policy = default_policy() if policy is None else policy
         self._learner = Learner(len(self.arms), policy, fresh_seed() if seed is None else seed, self.reward_range)
         self.policy, self.seed = self._learner.policy, self._learner.seed
         self._arm_of = array("i")  # by decision
@@ -262,7 +269,8 @@ class Bandit(Generic[Name]):
                 )
             names, seed = restore_arms(data["arms"], given), check_seed(data["seed"])
             reward_range = data.get("reward_range", UNIT_RANGE)
-            bandit = cls(names, read_policy(data["policy"], saved=True), seed=seed, reward_range=reward_range)
+            bandit = cls.__new__(cls)
+            bandit._begin(names, read_policy(data["policy"], saved=True), seed, reward_range)
             bandit._replay(data["decisions"], data["answers"])
         except StateError:
             raise

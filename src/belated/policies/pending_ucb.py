@@ -202,7 +202,10 @@ def refresh_silent(policy: Any, state: State, now: Any) -> None:
 
 @policy
 class PendingUCB(IndexPolicy, ConfidencePolicy):
-    """UCB that counts the pending pulls whose feedback may still come; for delays that do not depend on the reward.
+    """UCB that counts the pending pulls whose feedback may still come; superseded by ImputedUCB.
+
+    It is kept for the bandits, experiments and results that have it, and for comparison: where feedback is lost, or an
+    arm is silent beside heavy-tailed delays, its regret can be linear, although delays do not depend on the reward.
 
     Each arm once in index order, then the arm with the largest q such that x kl(mean, q) <= 4c, ties to the lowest
     index; kl is the relative entropy of two Bernoulli laws. With n feedbacks, their sum S, and D the longest delay of
@@ -245,6 +248,8 @@ class PendingUCB(IndexPolicy, ConfidencePolicy):
     label = "Pending-UCB"
     formula = "argmax q: x kl((S + 1/2)/(n + 1), q) <= 4c, x = n + young pending"
     introduced_here = True
+    superseded_by = "ImputedUCB"
+    superseded_because = "its regret can be linear where feedback is lost or an arm is silent"
     memory = MEMORY
     cached_memory = range(MEAN, MEMORY)
 

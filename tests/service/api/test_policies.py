@@ -9,12 +9,14 @@ from typing import Any
 
 import httpx2
 import pytest
+import structlog
 from refusals import for_each
 from serving import PATIENCE
 
 from belated.live.learner import Learner
-from belated.policies import POLICIES, PrefixPolicy, default_policy
+from belated.policies import POLICIES, PendingUCB, PrefixPolicy, default_policy
 from belated.policies._base.defaults import DEFAULT_POLICY
+from belated.policies._base.names import superseded_note
 from belated.service.core.spec import make_policy
 from belated.validation import fields_of
 
@@ -81,6 +83,26 @@ def test_a_policy_may_be_left_out(http: httpx2.Client) -> None:
         ],
         check,
     )
+
+
+def test_a_new_experiment_with_a_superseded_policy_is_in_the_log(http: httpx2.Client) -> None:
+    def create(name: str, policy: str) -> list[Any]:
+        asked = {"name": name, "arms": ["a", "b"], "policy": {"name": policy}, "seed": 1}
+        with structlog.testing.capture_logs() as log:
+            assert http.post("/v1/experiments", json=asked).status_code in (200, 201)
+        return [
+            (each["log_level"], each["experiment"], each["detail"]) for each in log if each["event"] == "superseded"
+        ]
+
+    told = [("warning", "old", superseded_note(PendingUCB))]
+    assert create("old", "Pending-UCB") == told
+    assert create("old", "Pending-UCB") == []  # it exists already
+    assert create("new", "Imputed-UCB") == []
+    listed = {
+        each["title"]: each for each in http.get("/openapi.json").json()["components"]["schemas"]["Policy"]["anyOf"]
+    }
+    assert superseded_note(PendingUCB) in listed["PendingUCB"]["description"]
+    assert [name for name, each in listed.items() if each.get("deprecated")] == ["PendingUCB"]
 
 
 def test_the_words_for_the_usual_policy_are_true(http: httpx2.Client) -> None:

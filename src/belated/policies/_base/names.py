@@ -17,6 +17,17 @@ def policy_class(name: object) -> type[Policy] | None:
     return next((cls for key, cls in POLICIES.items() if wanted in (key.lower(), cls.label.lower())), None)
 
 
+def superseded_note(cls: type[Policy]) -> str:
+    """Why, and by which policy, a policy is superseded; nothing if it is not.
+
+    >>> superseded_note(POLICIES["PendingUCB"])
+    'Pending-UCB is superseded by ImputedUCB: its regret can be linear where feedback is lost or an arm is silent.'
+    """
+    if not cls.superseded_by:
+        return ""
+    return f"{cls.label} is superseded by {cls.superseded_by}: {cls.superseded_because}."
+
+
 def variant_hint(name: object) -> str:
     """What the label of a variant, which is no name of a policy, stands for; else nothing.
 

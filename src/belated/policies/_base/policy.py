@@ -85,6 +85,11 @@ class Policy(Validated, ABC):
     """The parameters with which it enters the arena, once for each entry."""
     introduced_here: ClassVar[bool] = False
     """Whether the policy was first published with this package."""
+    superseded_by: ClassVar[str] = ""
+    """The class that should be used instead, if there is a better one for every use; the policy is kept for what was
+    saved with it, and for comparison."""
+    superseded_because: ClassVar[str] = ""
+    """What is wrong with it, if it is superseded."""
     corrects_mean: ClassVar[bool] = False
     """Whether it corrects means for delays that depend on rewards, see ``correction``."""
     covers_missing: ClassVar[bool] = False

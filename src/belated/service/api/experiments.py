@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from belated.policies._base.names import superseded_note
 from belated.service.api import messages
 from belated.service.api.codec import experiment_name, json_response, parse_body, service_of, unsigned
 from belated.service.api.routing import EXPERIMENT, RouteGroup
 from belated.service.core import operations
 from belated.service.core.experiment import Experiment
 from belated.service.core.import_bandit import HistoryPart, PastEvent, import_history
-from belated.service.core.spec import Silence, check_name, checked_spec
+from belated.service.core.spec import Silence, check_name, checked_spec, make_policy
 from belated.service.core.transaction import Operation, Transaction
 from belated.service.problem_types import ProblemType
 from belated.service.timestamps import isoformat
 
+log = structlog.get_logger()
 routes = RouteGroup("Experiments")
 
 SPEC = (
@@ -49,7 +52,10 @@ async def create(request: Request) -> Response:
     await run_in_threadpool(spec.warm_up)  # compile here, so that the writer does not block on it
     open_confidence = asked.policy is not None and "confidence" not in asked.policy
     operation = operations.create(asked.name, spec, open_seed=asked.seed is None, open_confidence=open_confidence)
-    return await _experiment_response(request, operation)
+    response = await _experiment_response(request, operation)
+    if response.status_code == 201 and (note := superseded_note(type(make_policy(spec.policy)))):
+        log.warning("superseded", experiment=asked.name, detail=note)
+    return response
 
 
 @routes.declare("GET /v1/experiments", "reader", query=(), answer=messages.ExperimentsAnswer)

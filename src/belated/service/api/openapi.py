@@ -13,6 +13,7 @@ import msgspec
 from belated._version import __version__
 from belated.parameter_docs import parameter_texts
 from belated.policies import POLICIES
+from belated.policies._base.names import superseded_note
 from belated.service.api import ROUTES, messages, monitoring
 from belated.service.api.codec import PROBLEM_MEDIA
 from belated.service.api.routing import Route
@@ -152,7 +153,8 @@ def _policy(name: str, cls: Any) -> dict[str, Any]:
     return {
         "type": "object",
         "title": name,
-        "description": cls.formula,
+        "description": f"{cls.formula}. {superseded_note(cls)}" if cls.superseded_by else cls.formula,
+        **({"deprecated": True} if cls.superseded_by else {}),
         "properties": {
             "name": {"enum": list(dict.fromkeys([cls.label, name]))},
             **{each.name: _policy_parameter(name, each) for each in parameters},
