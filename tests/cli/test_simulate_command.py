@@ -5,15 +5,18 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
 import pytest
+from rich.console import Console
 
 import belated.simulation.figures
 from belated import Problem, Result, simulate
+from belated.cli import tables
 from belated.delays import Fixed
 from belated.errors import Interrupted
 from belated.policies import UCB, SuccessiveElimination
@@ -255,3 +258,27 @@ def test_closed_pipe_is_not_an_error(environment: dict[str, str]) -> None:
         assert child.stderr is not None
         child.stdout.close()
         assert b"Traceback" not in child.stderr.read()
+
+
+@pytest.mark.parametrize("width", range(50, 104, 6))
+def test_no_column_of_the_table_is_cut(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """With long labels and large numbers there is room for fewer columns; those that are shown are whole."""
+
+    def row(label: str, above: dict[str, float] | None) -> dict[str, Any]:
+        shares = {"best_arm": 0.391, "observed": 0.013, "in_flight": 0.0, "lost": 0.987}
+        return {"label": label, "regret": 18_589.4, "stderr": 1_203.1, "above_best": above, **shares}
+
+    rows = [row("Imputed-UCB anytime", None), row("UCB", {"mean": 12_345.6, "stderr": 1_234.6, "ratio": 10.4})]
+    monkeypatch.setattr(tables, "policy_rows", lambda result: rows)
+    file = StringIO()
+    Console(width=width, file=file).print(tables.summary(None, width))  # type: ignore[arg-type]
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    (found,) = (line for line in lines if line.startswith("UCB  "))
+    cells = re.split("  +", found.strip())
+    whole = ["UCB", "18,589 ± 1,203", "+12,346 ± 1,235, 10x", "39.1%", "1.3%", "0%", "98.7%"]
+    assert cells == whole[: len(cells)]
+    header = next(line for line in lines if line.startswith("policy"))
+    names = ["policy", "regret at T", "above the best", "arm", "served", "flight", "lost"]
+    assert re.split("  +", header.strip()) == names[: len(cells)]
+    assert len(cells) == {50: 3, 56: 4, 62: 4, 68: 5, 74: 6}.get(width, 7)

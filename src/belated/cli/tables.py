@@ -27,6 +27,8 @@ SAMPLED_RUNS = 1000
 """Runs of a family whose problems are drawn again to find the best arm."""
 SHADES = ((1.0, "bold green"), (HIGH, ""), (2.0, "yellow"), (5.0, "dark_orange"), (float("inf"), "red"))
 """The style of ratios up to a limit."""
+_NARROW_LABEL = 14
+"""The width at which longer words of a label are broken."""
 _WIDE, _NARROW = 110, 80
 """The width from which a worst scenario fits in one line, and from which it is shown at all."""
 _TWO_LINES = {"independent": "indepen-\ndent", "reward-dependent": "reward-\ndependent"}
@@ -43,26 +45,30 @@ def heading(name: str, result: Result, same_horizon: bool = True) -> Text:
 
 
 def summary(result: Result, width: int = 80) -> Table:
-    """One row per policy: regret at the horizon, paired difference to the best policy and, if there is room, shares of
-    pulls and feedback."""
+    """One row per policy: regret at the horizon, paired difference to the best policy and, as many as there is room
+    for, shares of pulls and feedback."""
     table = plain_table()
-    several = len(result.labels) > 1
-    room = 4 if width >= 72 else 1 if width >= 56 else 0
-    longest = max(map(len, result.labels))
-    table.add_column("policy", overflow="fold", style="bold", min_width=min(longest, 14))
-    table.add_column("regret at T", justify="right", no_wrap=True)
-    if several:
-        table.add_column("above the best", justify="right", no_wrap=True)
-    for name in ("best\narm", "ob-\nserved", "in\nflight", "lost")[:room]:
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in policy_rows(result):
-        cells = [row["label"], plus_minus(row["regret"], row["stderr"])]
-        above = row["above_best"]
-        if several:
-            cells.append("best" if above is None else _difference(above))
-        shares = [percentage(row["best_arm"]) if row["best_arm"] is not None else "?"]
-        shares += [percentage(row[name]) for name in ("observed", "in_flight", "lost")]
-        table.add_row(*cells, *shares[:room], style="green" if several and above is None else "")
+    rows = policy_rows(result)
+    columns = {"policy": [row["label"] for row in rows]}
+    columns["regret at T"] = [plus_minus(row["regret"], row["stderr"]) for row in rows]
+    if len(rows) > 1:
+        columns["above the best"] = [_difference(row["above_best"]) for row in rows]
+    columns["best\narm"] = [percentage(row["best_arm"]) if row["best_arm"] is not None else "?" for row in rows]
+    for header, name in {"ob-\nserved": "observed", "in\nflight": "in_flight", "lost": "lost"}.items():
+        columns[header] = [percentage(row[name]) for row in rows]
+    words = [word for label in columns["policy"] for word in label.split()]
+    narrowest = min(max(map(len, words)), _NARROW_LABEL)
+    table.add_column("policy", overflow="fold", style="bold", min_width=narrowest)
+    room = width - narrowest
+    shown = [columns.pop("policy")]
+    for header, cells in columns.items():
+        room -= 2 + max(map(len, (*header.split("\n"), *cells)))  # two blanks between columns
+        if room < 0 and header not in ("regret at T", "above the best"):
+            break
+        table.add_column(header, justify="right", no_wrap=True)
+        shown.append(cells)
+    for row, *cells in zip(rows, *shown, strict=True):
+        table.add_row(*cells, style="green" if len(rows) > 1 and row["above_best"] is None else "")
     return table
 
 
@@ -94,8 +100,10 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else 0.0
 
 
-def _difference(above: dict[str, Any]) -> str:
+def _difference(above: dict[str, Any] | None) -> str:
     """The paired difference of a policy to the best one, and their ratio."""
+    if above is None:
+        return "best"
     text, times = plus_minus(above["mean"], above["stderr"], "+"), above["ratio"]
     return text if times is None else f"{text}, {f'{times:,.0f}' if times >= 10 else f'{times:.2f}'}x"
 
