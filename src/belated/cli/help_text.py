@@ -190,7 +190,8 @@ ARENA = _help(
     "A scenario is a family of problems. In each run of a scenario all policies "
     "face the same rewards and delays; a policy's score is the ratio of its regret "
     "to the scenario's smallest. Runs are added until the standard error of each "
-    "ratio is at most 5 % of it. Every policy with a confidence has c = 1.",
+    "ratio is at most 5 % of it. Every policy with a confidence "
+    "has c = 1, but for Imputed-UCB anytime, whose level grows with the rounds.",
     "Output: arena.png and arena.svg (the figure), arena-small.png and "
     "arena-small.svg (one line per policy), arena.md (tables: geometric means by "
     "kind of scenario and of the held-out ones, worst scenarios, twins and their "
