@@ -55,6 +55,10 @@ def test_a_submission_is_checked_played_recorded_and_verified(call: Callable[...
     assert result.exit_code == 1
     data = json.loads(result.stdout)
     assert (data["same"], list(data["wrong"]["mine"])) == (False, ["theorem-6-first"])
+    Path("mine/record.json").write_text(json.dumps(record | {"label": "Yours"}))
+    assert call("arena", "--verify", "mine").stdout == "mine: 2 scenarios, 1 wrong, label wrong\n"
+    assert call("arena", "--verify", "mine", "--rows", "all-lose-half").stdout == "mine: 1 scenario, label wrong\n"
+    Path("mine/record.json").write_text(json.dumps(record))
     assert call("arena", "--verify", "mine", "--rows", "all-lose-half", "--quiet").output == ""
     result = call("arena", "--submissions", "mine", *ROWS)  # the record is replaced, and what was wrong is told
     assert result.exit_code == 0
@@ -62,6 +66,11 @@ def test_a_submission_is_checked_played_recorded_and_verified(call: Callable[...
     assert "all-lose-half" not in result.stderr
     assert call("arena", "--verify", "mine").exit_code == 0
     assert call("arena", "--submissions", "mine", "--rows", "all-lose-half", "--quiet").stderr == ""
+    with Path("mine/policy.py").open("a") as file:
+        file.write("# edited\n")
+    result = call("arena", "--verify", "mine")
+    assert (result.exit_code, result.stdout) == (1, "mine: nothing was played, policy.py wrong\n")
+    assert "mine: policy.py is not the file that was recorded" in " ".join(result.stderr.split())
 
 
 def test_one_that_breaks_the_contract_is_not_recorded(

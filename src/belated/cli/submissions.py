@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import typer
 from belated.cli.console import console, note_written, progress_bar
 from belated.cli.json_output import print_json
 from belated.errors import ConfigurationError
+from belated.formatting import plural
 
 if TYPE_CHECKING:
     from belated.studies.arena import Scenario
@@ -54,15 +55,27 @@ def verify_submissions(
         again = partial(verify, submission, record, scenarios, workers=workers, device=device)
         wrong[submission.name] = found = _watched(again, scenarios, quiet)
         if not json and not quiet:
-            count = sum(scenario.name in record.scenarios for scenario in scenarios)
-            verdict = "the same to the bit" if not found else f"{len(found)} wrong"
-            console().print(f"{submission.name}: {count} scenarios, {verdict}")
+            played = [scenario.name for scenario in scenarios if scenario.name in record.scenarios]
+            console().print(f"{submission.name}: {_verdict(played, record.scenarios, found)}")
         if not json:
             _tell(submission.name, found)
     if json:
         print_json({"wrong": wrong, "same": not any(wrong.values())})
     if any(wrong.values()):
         raise typer.Exit(1)
+
+
+def _verdict(played: Sequence[str], recorded: Collection[str], wrong: Collection[str]) -> str:
+    """How many scenarios were played again, how many are wrong, and what else is."""
+    from belated.studies.arena.submissions import POLICY, RECORD
+
+    others = [name for name in wrong if name not in recorded]  # the file, the label, the seed
+    count = len(wrong) - len(others)
+    if any(name in (POLICY, RECORD) for name in others):
+        return f"nothing was played, {' and '.join(others)} wrong"
+    said = [f"{count} wrong"] if count else []
+    said += [f"{name} wrong" for name in others]
+    return ", ".join([plural(len(played), "scenario"), *(said or ["the same to the bit"])])
 
 
 def _tell(submission: str, wrong: Mapping[str, str]) -> None:
