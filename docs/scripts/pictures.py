@@ -1,7 +1,7 @@
 """Draw the pictures (``make pictures``).
 
-- ``regret.png``, for the README and the front page: four settings, the default policy
-  beside five others, paired runs. Prints its numbers.
+- ``regret.png``, for the README and the front page: four settings, the default policy beside five others and, where
+  delays depend on rewards, OPSE; paired runs. Prints its numbers.
 - ``tutorial.png``: the plot of the tutorial's code.
 - ``brackets.png``: the bounds of two policies on an arm whose successes are late or lost.
 """
@@ -22,6 +22,7 @@ from belated import Problem, Result, simulate
 from belated.delays import ByReward, DelayLaw, Fixed, PacketLoss
 from belated.policies import (
     UCB,
+    OptimisticPessimisticElimination,
     OptimisticUCB,
     PhasedElimination,
     SuccessiveElimination,
@@ -47,6 +48,8 @@ POLICIES = (
     OptimisticUCB(confidence=1.0),
     ThompsonSampling(),
 )
+FOR_DEPENDENT_DELAYS = OptimisticPessimisticElimination(confidence=1.0)
+"""The paper's policy for delays that depend on rewards."""
 SETTINGS: dict[str, tuple[DelayLaw, DelayLaw]] = {  # the delays of the best arm, and of the others
     "no delay": (Fixed(0), Fixed(0)),
     "all feedback 500 rounds late": (Fixed(500), Fixed(500)),
@@ -110,7 +113,9 @@ def picture() -> Figure:
         figure = Figure(figsize=(11.0, 6.2), dpi=160, layout="constrained")
         figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1, wspace=0.06, hspace=0.05)
         for axes, (title, delays) in zip(figure.subplots(2, 2).flat, SETTINGS.items(), strict=True):
-            result = simulate(family(*delays), POLICIES, horizon=HORIZON, runs=RUNS, seed=0)
+            depend = any(isinstance(law, ByReward) for law in delays)
+            policies = (*POLICIES, FOR_DEPENDENT_DELAYS) if depend else POLICIES
+            result = simulate(family(*delays), policies, horizon=HORIZON, runs=RUNS, seed=0)
             ends = zip(result.labels, result.mean[:, -1], result.stderr[:, -1], strict=True)
             print(title, "; ".join(f"{label} {mean:.0f} ({error:.0f})" for label, mean, error in ends), sep=": ")
             panel(axes, title, result)
