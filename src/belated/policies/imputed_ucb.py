@@ -41,12 +41,13 @@ class ImputedUCB(IndexPolicy, ConfidencePolicy):
     - A silent arm (n = 0) has x = m, and mean 1/2 + 1/(2 U) with U silent arms: at most one counts as perfect. It is
       doubted when more than 5 feedbacks should have come, if its delays were those of all other arms together. With w
       more, its mean is 1000/(1000 + w) of the average feedback, or of 1/2 if that is less; it is asked again in round t
-      if it has at most t^0.6 pulls, so no silent arm is given up for good.
+      if it has at most t^0.6 pulls, so no arm is given up before its first feedback.
     - While all feedback of all arms are successes, but for 0.2 sqrt(N) of N, silence is taken for failure: mean is the
       Aalen-Johansen estimate of P(success), and x = m. Of a silent arm from which w feedbacks should have come it is
       5/(5 + w) of that of all arms together. Likewise while all feedback are failures.
     - With ``confidence="anytime"``, 4c is ln(1 + (t/K + 100) / (x h)) in round t; h >= 1 is how many pulls a feedback
-      of this arm costs, at most the average over the arms. It needs no horizon.
+      of this arm costs, at most the average over the arms. It needs no horizon. With a number c, as with UCB, an arm
+      with feedback that was unlucky at first may be given up for good.
 
     An index is computed again when the arm's counts have grown by a thirty-second, and from time to time. The bounds in
     a summary are where n kl(mean, q) = 4c, or ln(t/K + 101) with "anytime". See docs/theory/imputed.md.
