@@ -170,7 +170,9 @@ def _patience(scores: Scores) -> list[str]:
         "more rarely. With `patience` it trusts the arm until its pulls are that old.",
         "Without it a best arm that is later than all others is found late: in best-late-8000 the default's ratio is "
         f"{late.geometric_mean(DEFAULT):.1f}. With it an arm that never sends feedback gets about P decisions for "
-        "nothing. [No policy can have both](#what-no-policy-can-have), so say what you know.",
+        "nothing, and where feedback is lost, lost pulls count as pending until they are P decisions old: a run may "
+        "keep to a worse arm for about as long, to the end if P is beyond the horizon. [No policy can have "
+        "both](#what-no-policy-can-have), so say what you know, and no more.",
     ]
 
 

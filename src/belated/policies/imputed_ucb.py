@@ -58,7 +58,8 @@ class ImputedUCB(IndexPolicy, ConfidencePolicy):
         c; or "anytime", a level that grows with the rounds and needs no horizon; or "theory", ln T with a horizon T.
     patience
         The longest plausible delay in rounds, if it is known: pending pulls count in full until they are as old, and a
-        silent arm is doubted only then.
+        silent arm is doubted only then. Where feedback is lost, do not give more than you know: what is lost counts
+        as pending for as long, and a run may keep to a worse arm until then.
 
     Examples
     --------
