@@ -28,6 +28,7 @@ from belated.errors import BelatedError, ConfigurationError, InvalidParameter, U
 from belated.policies import POLICIES
 from belated.rewards import Bernoulli, Beta, Categorical, Uniform
 from belated.rewards._base import REWARDS
+from belated.specs.laws import read_policy
 from belated.validation import (
     Domain,
     check_choice,
@@ -94,7 +95,7 @@ def test_values_outside_the_domain() -> None:
                 plain = value.item() if isinstance(value, np.generic) else value
                 named = cls.__name__ in message and parameter.name in message
                 shown = repr(value) in message or repr(plain) in message
-                if not (named and shown and f"give {parameter.domain.describe()}" in message):  # type: ignore[union-attr]
+                if not (named and shown and f"give {parameter.domain.describe(plain)}" in message):  # type: ignore[union-attr]
                     failures.append(f"{cls.__name__}({parameter.name}={value!r}): {message}")
                 checked += 1
     assert not failures, "\n".join(failures)
@@ -243,6 +244,22 @@ def test_numbers() -> None:
         10**400,
     ):
         assert refusal(lambda bad=bad: check_number("q", bad, domain)).endswith("; give a number in (0, 1].")
+
+
+@pytest.mark.parametrize("value", [1e308, math.inf, 10**308])
+def test_the_limit_of_all_numbers_is_named(value: float) -> None:
+    said = "ImputedUCB: patience is .*; give a number > 0 and below 8.9e307, or None.$"
+    with pytest.raises(InvalidParameter, match=said):
+        policies.ImputedUCB(patience=value)
+    assert policies.ImputedUCB(patience=8.9e307).patience == 8.9e307
+    with pytest.raises(InvalidParameter, match=r"give a number > 0, or None\.$"):
+        policies.ImputedUCB(patience=-value)
+    with pytest.raises(
+        ConfigurationError, match=r"^policy.patience is .*; give a number > 0 and below 8.9e307, or leav"
+    ):
+        read_policy({"policy": "ImputedUCB", "patience": value})
+    with pytest.raises(InvalidParameter, match=r"give a number from -8.9e307 to 8.9e307\.$"):
+        check_number("x", value, Domain())
 
 
 def test_choices() -> None:

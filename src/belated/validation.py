@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 HUGE = float(2**1023)
 """Numbers as large as this count as infinite."""
+_LIMIT = "8.9e307"
+"""A little less, as text."""
 
 
 def is_integer(value: Any) -> TypeGuard[int]:
@@ -79,7 +81,7 @@ def check_number(
     if is_number(value) and not isinstance(value, int | float):
         value = int(value) if isinstance(value, Integral) else float(value)  # from numpy
     if not is_number(value) or not domain.contains(value):
-        raise error(f"{name} is {show(value)}; give {domain.describe()}.")
+        raise error(f"{name} is {show(value)}; give {domain.describe(value)}.")
     return float(value)
 
 
@@ -147,8 +149,13 @@ class Domain:
     optional: bool = False
     words: tuple[str, ...] = ()
 
-    def describe(self) -> str:
-        """The domain as text, such as ``a number in [0, 1]``."""
+    def describe(self, instead_of: Any = 0) -> str:
+        """The domain as text, such as ``a number in [0, 1]``; with the limit of all numbers if what was given instead
+        exceeds that.
+
+        >>> Domain(0, open_low=True).describe(), Domain(0, open_low=True).describe(instead_of=1e308)
+        ('a number > 0', 'a number > 0 and below 8.9e307')
+        """
         noun = "a whole number" if self.whole else "a number"
         low, high = (f"{end:,}".removesuffix(".0") for end in (self.low, self.high))
         if self.low == -math.inf:
@@ -158,6 +165,8 @@ class Domain:
         else:
             left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
             text = f"{noun} in {left}{low}, {high}{right}"
+        if is_number(instead_of) and self.low <= instead_of <= self.high and abs(instead_of) >= HUGE:
+            text += f" and below {_LIMIT}" if self.low > -math.inf else f" from -{_LIMIT} to {_LIMIT}"
         text = ", or ".join([text, *(f'"{word}"' for word in self.words)])
         return f"{text}, or None" if self.optional else text
 

@@ -220,6 +220,7 @@ def _check(parameter: Parameter, values: Mapping[str, Any], at: str, owner: str,
             optional = ", or leave it out" if not parameter.required else ""
             value = values[parameter.name]
             drawn = ", or {uniform = [low, high]}" if may_be_drawn and isinstance(value, Mapping) else ""
+            allowed = replace(domain, optional=False).describe(value)
             raise ConfigurationError(
                 f"{at}.{parameter.name} is {fmt(value)}; give {allowed}{drawn}{optional}."
             ) from None

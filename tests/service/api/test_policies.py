@@ -219,6 +219,12 @@ def test_labels_of_variants_are_explained(http: httpx2.Client, label: str, meant
     assert answer.json()["detail"].startswith(said)
 
 
+def test_none_is_null_in_a_refusal(http: httpx2.Client) -> None:
+    policy = {"name": "Imputed-UCB", "patience": 1e308}
+    answer = http.post("/v1/experiments", json={"name": "refused", "arms": ["a"], "policy": policy})
+    assert answer.json()["detail"] == "ImputedUCB: patience is 1e+308; give a number > 0 and below 8.9e307, or null."
+
+
 def test_extreme_parameters_give_numbers(http: httpx2.Client) -> None:
     def check(policy: dict[str, Any]) -> None:
         name = f"extreme-{abs(hash(str(policy)))}"

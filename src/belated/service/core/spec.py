@@ -129,7 +129,8 @@ def make_policy(data: dict[str, Any], *, saved: bool = False) -> Policy:
         values = complete_saved(cls, data) if saved else data
         return cls(**{key: value for key, value in values.items() if key != "name"})
     except BelatedError as error:
-        raise ProblemType.INVALID_POLICY.error(str(error)) from error
+        in_json = re.sub(r"\bor None\.$", "or null.", str(error))
+        raise ProblemType.INVALID_POLICY.error(in_json) from error
 
 
 def check_name(name: str) -> str:
