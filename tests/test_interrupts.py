@@ -104,6 +104,15 @@ def test_what_the_handler_installs_stays(install: Callable[[Any], None]) -> None
     assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
 
+def test_the_third_one_leaves_a_block_that_does_not_end() -> None:
+    calls = []
+    with pytest.raises(KeyboardInterrupt), DelayedInterrupt(lambda: calls.append(1)):  # noqa: PT012
+        while True:
+            ctrl_c()
+    assert len(calls) == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_one_inside_another_is_for_the_outer_one() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), DelayedInterrupt() as outer:  # noqa: PT012

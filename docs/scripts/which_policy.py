@@ -152,9 +152,9 @@ def _silence(scores: Scores) -> list[str]:
         "deadline, and replaces it if feedback comes later. Imputed-UCB cannot take replaced feedback. A deadline "
         "that is too short counts late successes as failures, and hits the slowest arm hardest.",
         "You may not need `silence`. If nothing but successes is ever reported, Imputed-UCB takes silence for failure "
-        "on its own; but a single failure that is reported, of any arm, ends that. And if feedback after the deadline "
-        "does not count, report 0 at the deadline yourself: that is ordinary feedback. In both cases keep the default "
-        "(scenarios conversions-* and criteo-*):",
+        "on its own; a few failures that are reported by mistake, 0.2 sqrt(N) of N, do not matter. And if feedback "
+        "after the deadline does not count, report 0 at the deadline yourself: that is ordinary feedback. In both "
+        "cases keep the default (scenarios conversions-* and criteo-*):",
         _means(scores, SHOWN, groups),
     ]
 

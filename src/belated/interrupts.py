@@ -11,17 +11,22 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
+PATIENCE = 3
+"""The number of the interrupt that is not delayed."""
+
 
 class DelayedInterrupt:
     """A block that Ctrl-C does not leave in the middle: what the handler of SIGINT raises is raised when it ends.
 
-    ``on_interrupt`` is called at once, in the main thread, and should bring the block to its end. A handler that raises
-    nothing changes nothing. In other threads there are no interrupts, and this does nothing."""
+    ``on_interrupt`` is called at once, in the main thread, and should bring the block to its end. If it does not, the
+    third Ctrl-C leaves the block in the middle. A handler that raises nothing changes nothing. In other threads there
+    are no interrupts, and this does nothing."""
 
     def __init__(self, on_interrupt: Callable[[], None] | None = None) -> None:
         self._on_interrupt = on_interrupt
         self._handler: Callable[[int, FrameType | None], Any] | None = None
         self._raised: BaseException | None = None
+        self._patience = PATIENCE
 
     @property
     def pending(self) -> bool:
@@ -37,6 +42,11 @@ class DelayedInterrupt:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         assert self._handler is not None
+        self._patience -= 1
+        if self._patience == 0:
+            signal.signal(signal.SIGINT, self._handler)
+            self._handler(number, frame)
+            return
         try:
             self._handler(number, frame)
         except BaseException as raised:

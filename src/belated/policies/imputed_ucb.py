@@ -44,13 +44,15 @@ class ImputedUCB(IndexPolicy, ConfidencePolicy):
       if it has at most t^0.6 pulls, so no arm is given up before its first feedback.
     - While all feedback of all arms are successes, but for 0.2 sqrt(N) of N, silence is taken for failure: mean is the
       Aalen-Johansen estimate of P(success), and x = m. Of a silent arm from which w feedbacks should have come it is
-      5/(5 + w) of that of all arms together. Likewise while all feedback are failures.
+      5/(5 + w) of that of all arms together. While all feedback are failures, silence is taken for success, but a
+      silent arm is doubted all the same: it may be dead.
     - With ``confidence="anytime"``, 4c is ln(1 + (t/K + 100) / (x h)) in round t; h >= 1 is how many pulls a feedback
       of this arm costs, at most the average over the arms. It needs no horizon. With a number c, as with UCB, an arm
       with feedback that was unlucky at first may be given up for good.
 
     An index is computed again when the arm's counts have grown by a thirty-second, and from time to time. The bounds in
-    a summary are where n kl(mean, q) = 4c, or ln(t/K + 101) with "anytime". See docs/theory/imputed.md.
+    a summary are where y kl(mean, q) = 4c, or ln(t/K + 101) with "anytime"; y is n, less where the mean is corrected,
+    and m while silence is taken for one kind of feedback. See docs/theory/imputed.md.
 
     Parameters
     ----------
@@ -58,8 +60,9 @@ class ImputedUCB(IndexPolicy, ConfidencePolicy):
         c; or "anytime", a level that grows with the rounds and needs no horizon; or "theory", ln T with a horizon T.
     patience
         The longest plausible delay in rounds, if it is known: pending pulls count in full until they are as old, and a
-        silent arm is doubted only then. Where feedback is lost, do not give more than you know: what is lost counts
-        as pending for as long, and a run may keep to a worse arm until then.
+        silent arm is doubted only then. Where feedback is lost, do not give more than you know: what is lost counts as
+        pending for as long, and a run may keep to a worse arm until then. It has no effect while only successes are
+        reported.
 
     Examples
     --------

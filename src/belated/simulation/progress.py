@@ -215,8 +215,12 @@ class ProgressBar:
         self.tick()
         context = contextvars.copy_context()  # notebooks find the cell of an output by it
         self._thread = threading.Thread(target=context.run, args=(self._draw_until_ended,), daemon=True)
-        with DelayedInterrupt():
-            self._thread.start()
+        try:
+            with DelayedInterrupt():
+                self._thread.start()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

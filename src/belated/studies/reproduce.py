@@ -65,15 +65,17 @@ def reproduce(
         finished[number] = _play(runner, experiment, share)
         return finished[number]
 
+    def finish(_: tuple[int, ExperimentFile], outcome: ExperimentOutcome) -> None:
+        if done is not None:
+            done(outcome)
+
     def in_order() -> list[ExperimentOutcome]:
         """Outcomes as requested, not as finished."""
         return [finished[number] for number in sorted(finished)]
 
     try:
         with runner:  # the next experiment is read while the last one is played
-            for _, outcome in runner.run_all(play, enumerate(experiments), on_device=3):
-                if done is not None:
-                    done(outcome)
+            runner.run_all(play, enumerate(experiments), finish, on_device=3)
     except KeyboardInterrupt as error:
         raise ReproductionInterrupted(
             f"interrupted after {plural(len(finished), 'finished experiment')}; results so far are in "

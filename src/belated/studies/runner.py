@@ -188,21 +188,27 @@ class StudyRunner:
 
     def __exit__(self, *error: object) -> None:
         self._stop()
-        with DelayedInterrupt():
-            self._pool.shutdown(cancel_futures=True)
-        if self._device != "cpu":
-            gc.unfreeze()
+        try:
+            with DelayedInterrupt():
+                self._pool.shutdown(cancel_futures=True)
+        finally:
+            if self._device != "cpu":
+                gc.unfreeze()
 
-    def run_all(self, play: Callable[[T], R], items: Iterable[T], on_device: int) -> Iterator[tuple[T, R]]:
-        """Call ``play`` for each item; results come as they are finished. On a device, that many items at a time."""
+    def run_all(
+        self, play: Callable[[T], R], items: Iterable[T], done: Callable[[T, R], None], *, on_device: int
+    ) -> None:
+        """Call ``play`` for each item, and ``done`` with its result when it is finished. ``on_device`` items are played
+        at a time where there is a device."""
         if self._device == "cpu":
-            yield from ((item, play(item)) for item in items)
+            for item in items:
+                done(item, play(item))
             return
         with DelayedInterrupt(self._stop), ThreadPoolExecutor(on_device) as pool:
             try:
                 playing = {pool.submit(play, item): item for item in items}
                 for future in as_completed(playing):
-                    yield playing[future], future.result()
+                    done(playing[future], future.result())
             except BaseException:
                 self._stop()
                 pool.shutdown(cancel_futures=True)

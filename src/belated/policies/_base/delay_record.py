@@ -141,9 +141,7 @@ def estimate(memory: Any, row: Any, observed: Any, pending: Any, waiting: Any, h
         while level <= top:
             block = (updated >> level) - part
             if block >= 0:
-                if (
-                    updated - ((block + 1) << level) + ((middle << level) >> 1) + 2 >= end
-                ):  # its youngest pull outlived the bin
+                if updated - ((block + 1) << level) + ((middle << level) >> 1) + 2 >= end:  # it outlived the bin
                     break
                 column = RECORD + WIDTH * level + (block & (BLOCKS - 1))
                 younger += memory[row, column]

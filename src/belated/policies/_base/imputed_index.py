@@ -256,22 +256,32 @@ def imputed_index(policy: Any, arm: Arm) -> Any:
 
 @inline
 def mean_and_limit(policy: Any, arm: Arm) -> Any:
-    """(corrected mean, the limit of kl(mean, q) for its bounds q) of an arm with feedback, for a summary. Feedback that
-    is expected does not count; nor, with "anytime", does the level fall with the weight of the mean."""
-    x = max(arm.pulls if reported_side(arm.memory, arm.arms) != 0 else arm.observed, 1.0)
+    """(corrected mean, the limit of kl(mean, q) for its bounds q) of an arm in round ``arm.now``, for a summary.
+    Feedback that is expected does not count; nor, with "anytime", does the level fall with the weight of the mean."""
+    mean, _, x = estimated_mean(arm)
     level = log(1.0 + arm.now / arm.arms + HEAD_START) if policy.anytime > 0.0 else 4.0 * confidence_level(policy, x)
-    return correction_of(arm)[0], level / x
+    return mean, level / x
 
 
 @inline
 def correction_of(arm: Arm) -> Any:
-    """(corrected mean, how many standard deviations its two estimates differ by) in round ``arm.now``; an arm without
-    feedback has mean 1/2."""
+    """(corrected mean, how many standard deviations its two estimates differ by) in round ``arm.now``."""
+    mean, deviations, _ = estimated_mean(arm)
+    return mean, deviations
+
+
+@inline
+def estimated_mean(arm: Arm) -> Any:
+    """(corrected mean, how many standard deviations its two estimates differ by, how many feedbacks at once the mean is
+    worth) in round ``arm.now``; 1/2 for an arm without feedback."""
     n, total = arm.observed, arm.total
     if n < 1.0:
-        return 0.5, 0.0
+        return 0.5, 0.0, 1.0
     advance_ages(arm.memory, arm.number, arm.now)
     side = reported_side(arm.memory, arm.arms)
     rewards, losses, left, spread, _, _ = estimate(arm.memory, arm.number, n, arm.pulls - n, arm.number, side != 0, 0)
     mean, deviations = corrected(n, total, rewards, losses, spread)
-    return (one_sided(side, arm.pulls, rewards, left) if side != 0 else mean), deviations
+    if side != 0:
+        return one_sided(side, arm.pulls, rewards, left), deviations, arm.pulls
+    came = rewards + losses
+    return mean, deviations, max(came * came / spread, 1.0) if deviations * deviations > CERTAIN else n

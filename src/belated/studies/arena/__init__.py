@@ -140,9 +140,9 @@ def play(
     """Play every policy on every scenario; within a scenario all meet the same rewards and delays, run by run. The arms
     are shuffled in each run, so that no policy gains from their order.
 
-    ``runs`` is the number of runs of each scenario. Without it a scenario is played until the standard error of each
-    policy's ratio to the best is at most a twentieth of the ratio, or there are ``scenario.max_runs``. ``watch`` is
-    called on the way, with a device from several threads, one after the other.
+    ``runs`` is the number of runs of each scenario. Without it each policy plays until the standard error of its ratio
+    to the best is at most a twentieth of the ratio, or it has ``scenario.max_runs``. ``watch`` is called on the way,
+    with a device from several threads, one after the other.
 
     >>> scores = play(scenarios(["fixed-500"]), contestants(["UCB", "ThompsonSampling"]), runs=8)
     >>> [round(float(ratio)) for ratio in scores.ratio[0]]
@@ -168,8 +168,7 @@ def play(
     ordered = scenarios if device == "cpu" else sorted(scenarios, key=lambda scenario: -scenario.horizon)
     try:
         with runner:
-            for scenario, result in runner.run_all(play_one, ordered, SCENARIOS_ON_DEVICE):
-                scores[scenario] = result  # noqa: PERF403  (an interruption keeps those that are finished)
+            runner.run_all(play_one, ordered, scores.__setitem__, on_device=SCENARIOS_ON_DEVICE)
     except KeyboardInterrupt:
         finished = [scores[scenario] for scenario in scenarios if scenario in scores]
         message = f"interrupted after {len(finished)} of {len(scenarios)} scenarios."

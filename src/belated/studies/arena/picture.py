@@ -122,7 +122,7 @@ def _note_below(figure: Figure, scores: Scores, held: str = "") -> None:
     least, most = int(scores.runs.min()), int(scores.runs.max())
     runs = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     new = " Violet: policies introduced with this package." if any(map(is_new, scores.labels)) else ""
-    note = f"{runs} runs per scenario, the same rewards and delays for all policies.{held}{new}"
+    note = f"{runs} runs of a policy in a scenario, the same rewards and delays for all policies.{held}{new}"
     letters = int(15 * figure.get_figwidth())  # 15 to an inch
     figure.supxlabel(textwrap.fill(note, letters), fontsize=8, color="#555555")
     layout = figure.get_layout_engine()

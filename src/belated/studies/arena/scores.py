@@ -82,7 +82,7 @@ class Scores:
         stderr = np.array([regrets.std(ddof=1) for regrets in final]) / np.sqrt(runs)
         best = int(means.argmin())
         error = np.array([_ratio_error(regrets, final[best]) for regrets in final])
-        share = np.array([runs.mean() for runs in losing])
+        share = np.array([lost.mean() for lost in losing])
         return cls((scenario,), tuple(labels), means[None], stderr[None], error[None], share[None], runs[None])
 
     @staticmethod
