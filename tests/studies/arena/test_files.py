@@ -85,7 +85,7 @@ def test_the_page_shows_twins_with_what_no_policy_can_have() -> None:
     twins = tuple(scenarios(["one-never", "one-never-mirror", "pareto-best-heavy", "pareto-rest-heavy"]))
     regret = np.array([[100.0, 400.0], [100.0, 400.0], [800.0, 100.0], [100.0, 3200.0]])
     rows = tuple(sorted(twins, key=lambda row: not row.name.startswith("pareto")))
-    found = Scores(rows, ("A", "B"), regret, regret / 9.0, regret / 99.0, 0.0 * regret, np.full(4, 60))
+    found = Scores(rows, ("A", "B"), regret, regret / 9.0, regret / 99.0, 0.0 * regret, np.full(regret.shape, 60))
     # alike for 20,000 rounds, 0.2 from the best in both: N = 500 costs 100 there and 3,900 here
     assert found.limits == pytest.approx([1.0, 1.0, math.sqrt(39.0), math.sqrt(39.0)], rel=1e-12)
     assert found.relative_mean("A") == pytest.approx((8.0 / 39.0) ** 0.25, rel=1e-12)  # no policy has that

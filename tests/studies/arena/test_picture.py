@@ -99,10 +99,10 @@ def test_it_says_how_many_runs_there_are_and_what_is_held_out(scores: Scores) ->
     def told(figure: Figure) -> str:
         return " ".join(figure.get_supxlabel().split())
 
-    assert "60 to 3,840 runs per scenario" in told(heat_map(scores))
+    assert "60 to 3,840 runs of a policy in a scenario" in told(heat_map(scores))
     assert "◆ held out while the policies were designed." in told(heat_map(scores))
     seen = replace(scores, runs=np.full(5, 60)).select(lambda row: not row.held_out)
-    assert told(heat_map(seen)).startswith("60 runs per scenario")
+    assert told(heat_map(seen)).startswith("60 runs of a policy in a scenario")
     assert "◆" not in told(heat_map(seen))
 
 
