@@ -172,7 +172,8 @@ leader changes every ninth to fourteenth round, and each change is a branch that
 GPU_NOTE = """\
 Only simulated rounds count: the run of an elimination policy ends when one arm is left. Through `simulate`, the
 curves, counts and moments of all runs are on the host and summed when the clock stops; the kernel only writes them
-to device memory.
+to device memory. [The notes on the engine](notes/engine.md#on-a-gpu) say what holds back the policies that miss their
+limit, and what was tried.
 """
 
 LANES_NOTE = """\

@@ -92,7 +92,7 @@ def estimated(
     own = in_blocks([at for arm in arms for at in arm.pending], now)
     others = in_blocks(waiting.pending, now)
     rewards, losses, spread, left = 0.0, 0.0, 0.0, 1.0
-    expected, waited, weighed = 0.0, 0.0, 0.0
+    expected, young, weighed = 0.0, 0.0, 0.0
     later, before, done = float(observed), 0, 0
     longest = max(arm.longest for arm in arms)
     for low, high in BINS:
@@ -103,7 +103,7 @@ def estimated(
             pulls = others[done][1]
             expected += pulls * (1.0 - left)
             if left > 0.0:
-                waited += pulls
+                young += pulls
                 weighed += pulls / left
             done += 1
         younger = sum(pulls for block, pulls in own if age(block) + 1 < end)
@@ -121,7 +121,7 @@ def estimated(
         before = younger
     for _, pulls in others[done:]:
         expected += pulls * (1.0 - left)
-    return rewards, losses, left, spread, expected, waited - observed / (observed + 20.0) * left * weighed
+    return rewards, losses, left, spread, expected, young, young - observed / (observed + 20.0) * left * weighed
 
 
 Choice = Callable[[History, list[float]], int]
@@ -140,24 +140,26 @@ def by_imputed_index(choice: Choice, anytime: bool | None = None) -> Rule:
 
 
 def play_by_indices(history: History, choice: Choice, anytime: bool) -> Iterator[int]:
-    """The index is the Bernoulli bound of the corrected mean, computed when the counts of an arm have grown by 1/32,
-    and when it is due; of silent arms also when another has its first feedback."""
+    """The index is the Bernoulli bound of the corrected mean, computed before a choice when the counts of the arm have
+    grown by 1/32, and when it is due; of silent arms also when another has its first feedback."""
     arms = [ArmRecord() for _ in range(history.arms)]
     shares, total, read = 0.0, 0.0, 0
     patience = history.policy.patience
 
     def reported() -> int:
         known = sum(arm.n for arm in arms)
-        return 0 if known < 3 else int(known - total <= 0.2 * math.sqrt(known)) - int(total <= 0.0)
+        return 0 if known < 3 else int((known - total) ** 2 <= 0.04 * known) - int(total <= 0.0)
 
     def heard(arm: ArmRecord, now: int) -> tuple[float, float, float, float]:
         nonlocal shares
         side = reported()
-        rewards, losses, left, spread, _, hoped_for = estimated([arm], arm, now, side != 0)
+        rewards, losses, left, spread, _, young, hoped_for = estimated([arm], arm, now, side != 0)
         share = max(1.0 - left, 1e-9)
         shares += share - arm.share
         arm.share = share
-        check = now + max(1.0, math.floor(0.5 * arm.longest)) if arm.pending else math.inf
+        if patience:
+            young = hoped_for = float(arm.younger(patience, now))
+        check = now + max(1.0, math.floor(0.5 * arm.longest)) if 32 * young > arm.n else math.inf
         if side:
             return ((rewards if side > 0 else rewards + left) * arm.m + 0.5) / (arm.m + 1.0), arm.m, 1.0, check
         mean = (arm.S + 0.5) / (arm.n + 1.0)
@@ -167,7 +169,7 @@ def play_by_indices(history: History, choice: Choice, anytime: bool) -> Iterator
         square = change * change
         if square > 4.0 * variance:
             mean = min(max(mean + change * (1.0 - 4.0 * variance / square), 0.0), 1.0)
-        x = arm.n + (arm.younger(patience, now) if patience else hoped_for)
+        x = arm.n + hoped_for
         return mean, x, max(min(1.0 / share, history.arms / max(shares, 1e-9)), 1.0), check
 
     def silent(arm: ArmRecord, now: int) -> tuple[float, float, float]:
@@ -178,7 +180,7 @@ def play_by_indices(history: History, choice: Choice, anytime: bool) -> Iterator
             missing = arm.m - arm.younger(patience, now)
             check = now + max(1.0, math.floor(0.125 * patience))
         elif others:
-            rewards, _, _, _, expected, _ = estimated(others, arm, now, side != 0, middle=True)
+            rewards, _, _, _, expected, _, _ = estimated(others, arm, now, side != 0, middle=True)
             missing = expected - 5.0
             check = now + max(1.0, math.floor(now / 32.0))
             if side > 0:
@@ -206,27 +208,37 @@ def play_by_indices(history: History, choice: Choice, anytime: bool) -> Iterator
         counts = arm.m + arm.n
         arm.due = counts + max(math.floor(counts / 32.0), 1)
 
-    def refresh_if_due(arm: ArmRecord, now: int) -> None:
+    due: list[ArmRecord] = []  # whose indices are computed before the next choice, the last one first
+
+    def list_as_due(arm: ArmRecord) -> None:
+        if not any(arm is other for other in due):
+            due.append(arm)
+
+    def list_if_due(arm: ArmRecord) -> None:
         if arm.m + arm.n >= arm.due or arm.index == 2.0:
-            refresh(arm, now)
+            list_as_due(arm)
 
     while True:
         for number, _, pulled_at, now, reward in history.log[read:]:
-            arm = arms[number]
+            arm, side = arms[number], reported()
             arm.add(now - pulled_at, reward, pulled_at)
             total += reward
+            for other in arms if reported() != side else ():
+                if other.m:
+                    list_as_due(other)
             if arm.n == 1:
                 for other in arms:
-                    if other.n == 0 and other.pending:
-                        refresh(other, now)
-                refresh(arm, now)
+                    if other is arm or (other.n == 0 and other.pending):
+                        list_as_due(other)
             else:
-                refresh_if_due(arm, now)
+                list_if_due(arm)
         read = len(history.log)
         now = history.now
         for arm in arms:
             if now >= arm.check:
-                refresh(arm, now)
+                list_as_due(arm)
+        while due:
+            refresh(due.pop(), now)
         chosen = choice(history, [arm.index for arm in arms])
         yield chosen
         arm = arms[chosen]
@@ -234,4 +246,4 @@ def play_by_indices(history: History, choice: Choice, anytime: bool) -> Iterator
             arm.share = 1.0
             shares += 1.0
         arm.pending.append(now)
-        refresh_if_due(arm, now)
+        list_if_due(arm)

@@ -11,12 +11,11 @@ from belated.policies._base.imputed_index import (
     count_feedback,
     count_pull,
     count_retraction,
-    imputed_index,
+    list_after_feedback,
+    list_after_retraction,
+    list_if_due,
     mean_and_limit,
-    refresh_after_correction,
-    refresh_after_feedback,
-    refresh_after_time,
-    refresh_if_due,
+    refresh_due,
 )
 from belated.policies._base.index import LEADER, set_score
 from belated.policies._base.kl_bound import kl_upper
@@ -121,10 +120,6 @@ class ImputedUCB(IndexPolicy, ConfidencePolicy):
             count_retraction(state, arm, pulled_at)
 
     @staticmethod
-    def index(policy: Any, arm: Arm) -> Any:
-        return imputed_index(policy, arm)
-
-    @staticmethod
     def keep_index(policy: Any, state: State, arm: Any, index: Any, now: Any) -> Any:
         set_score(state, arm, index)
 
@@ -144,17 +139,17 @@ class ImputedUCB(IndexPolicy, ConfidencePolicy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        refresh_after_time(policy, state, now)
+        refresh_due(policy, state, now)
         return state.register[LEADER]
 
     @staticmethod
     def after_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
-        refresh_if_due(policy, state, arm, now)
+        list_if_due(state, arm)
 
     @staticmethod
     def after_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
-        refresh_after_feedback(policy, state, arm, now)
+        list_after_feedback(state, arm)
 
     @staticmethod
     def after_correction(policy: Any, state: State, arm: Any, now: Any) -> Any:
-        refresh_after_correction(policy, state, arm, now)
+        list_after_retraction(state, arm)

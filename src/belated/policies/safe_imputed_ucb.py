@@ -13,10 +13,10 @@ from belated.policies._base.imputed_index import (
     count_feedback,
     count_pull,
     count_retraction,
-    refresh_after_correction,
-    refresh_after_feedback,
-    refresh_after_time,
-    refresh_if_due,
+    list_after_feedback,
+    list_after_retraction,
+    list_if_due,
+    refresh_due,
 )
 from belated.policies._base.index import LEADER, set_score
 from belated.policies._base.prefix import correct, count, prefix_lower, prefix_upper
@@ -165,19 +165,19 @@ class SafeImputedUCB(IndexPolicy, PrefixPolicy):
 
     @staticmethod
     def choose(policy: Any, state: State, now: Any) -> Any:
-        refresh_after_time(policy, state, now)
+        refresh_due(policy, state, now)
         return largest_bracket(state) if now % int(policy.safe) == 0 else state.register[LEADER]
 
     @staticmethod
     def after_pull(policy: Any, state: State, arm: Any, rank: Any, now: Any) -> Any:
-        refresh_if_due(policy, state, arm, now)
+        list_if_due(state, arm)
         clip_score(policy, state, arm, now)
 
     @staticmethod
     def after_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pulled_at: Any, now: Any) -> Any:
-        refresh_after_feedback(policy, state, arm, now)
+        list_after_feedback(state, arm)
         clip_score(policy, state, arm, now)
 
     @staticmethod
     def after_correction(policy: Any, state: State, arm: Any, now: Any) -> Any:
-        refresh_after_correction(policy, state, arm, now)
+        list_after_retraction(state, arm)

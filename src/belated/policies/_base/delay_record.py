@@ -121,17 +121,17 @@ def estimate(memory: Any, row: Any, observed: Any, pending: Any, waiting: Any, h
     """What became of the pulls of a row, by the time of its latest feedback, and what will become of those that are
     pending in the row ``waiting``, which was advanced to the same round.
 
-    Returns (rewards, losses, left, spread, expected, hoped_for): the shares of pulls whose feedback was a reward and a
-    loss (Aalen-Johansen), and that without feedback (Kaplan-Meier); the sum of (weight of a feedback)^2; how much
-    feedback the waiting pulls should have had by now, and how much is still to be hoped for. A pull that is pending
-    leaves the estimate at the end of the last bin that it outlived, or, with ``half``, counts half in the next one. It
-    is taken to be as old as the youngest pull of its block; with ``middle`` = 1 as the block's middle, and the last bin
-    ends with the latest feedback."""
+    Returns (rewards, losses, left, spread, expected, young, hoped_for): the shares of pulls whose feedback was a reward
+    and a loss (Aalen-Johansen), and that without feedback (Kaplan-Meier); the sum of (weight of a feedback)^2; how much
+    feedback the waiting pulls should have had by now, how many of them are young enough to be hoped for, and how much
+    feedback is. A pull that is pending leaves the estimate at the end of the last bin that it outlived, or, with
+    ``half``, counts half in the next one. It is taken to be as old as the youngest pull of its block; with ``middle`` =
+    1 as the block's middle, and the last bin ends with the latest feedback."""
     updated = int(memory[row, UPDATED])
     rewards, losses, spread, left = 0.0, 0.0, 0.0, 1.0
     younger, younger_before = 0.0, 0.0  # pending pulls of the row that did not outlive the bin
     later = observed  # feedback beyond the bin
-    waited, weighed, expected = 0.0, 0.0, 0.0
+    young, weighed, expected = 0.0, 0.0, 0.0
     level, part, top = 0, 0, octave_of(updated)
     doubt = observed / (observed + HALF_DOUBT)
     longest, number, start = int(memory[row, LONGEST]), 0, 1
@@ -148,7 +148,7 @@ def estimate(memory: Any, row: Any, observed: Any, pending: Any, waiting: Any, h
                 pulls = memory[waiting, column]
                 expected += pulls * (1.0 - left)
                 if left > 0.0:
-                    waited += pulls
+                    young += pulls
                     weighed += pulls / left
             part += 1
             if part == BLOCKS:
@@ -176,7 +176,7 @@ def estimate(memory: Any, row: Any, observed: Any, pending: Any, waiting: Any, h
         part += 1
         if part == BLOCKS:
             level, part = level + 1, 0
-    return rewards, losses, left, spread, expected, waited - doubt * left * weighed
+    return rewards, losses, left, spread, expected, young, young - doubt * left * weighed
 
 
 @inline

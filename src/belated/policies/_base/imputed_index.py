@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from belated.kernel.jit import inline, outlined
+from belated.kernel.jit import inline
 from belated.kernel.math import exp, log
 from belated.policies._base import interface
 from belated.policies._base.delay_record import (
@@ -25,15 +25,15 @@ from belated.policies._base.delay_record import (
 from belated.policies._base.index import clear_score
 from belated.policies._base.kl_bound import kl_upper
 from belated.policies._base.policy import confidence_level
-from belated.policies._base.state import Arm, State, view
+from belated.policies._base.state import Arm, State
 
-REFRESH_AT, CHECK_AT, MEAN, WEIGHT, COST, SHARE = range(OWN, OWN + 6)
-"""Columns of an arm's memory: its index is computed again when its pulls and feedbacks are this many, and in this
-round; the mean and its weight x, as the index takes them; how many pulls a feedback costs; the share of its pulls that
-have feedback in the end."""
-NEXT_CHECK, ARMS_WITH_FEEDBACK, SUM_OF_SHARES, FEEDBACK_COUNT, FEEDBACK_TOTAL = range(OWN, OWN + 5)
-"""Columns of the row shared by all arms: the first of the rounds CHECK_AT; the number of arms with feedback; the sum of
-the shares; the number of feedbacks and their sum. The rest of the row pools the records of all arms."""
+REFRESH_AT, CHECK_AT, NEXT_DUE, SHARE = range(OWN, OWN + 4)
+"""Columns of an arm's memory: its index is due when its pulls and feedbacks are this many, and in this round; the arm
+that is listed as due after it (see :func:`list_as_due`); the share of its pulls that have feedback in the end."""
+NEXT_CHECK, FIRST_DUE, ARMS_WITH_FEEDBACK, SUM_OF_SHARES, FEEDBACK_COUNT, FEEDBACK_TOTAL = range(OWN, OWN + 6)
+"""Columns of the row shared by all arms: the first of the rounds CHECK_AT; the first arm that is listed as due; the
+number of arms with feedback; the sum of the shares; the number of feedbacks and their sum. The rest of the row pools
+the records of all arms."""
 NEVER = 1e18
 STALE = 32.0
 """An index is computed again when the arm's counts have grown by one in this many."""
@@ -45,8 +45,8 @@ ASK_POWER = 0.6
 """A doubted arm is pulled in round t if it has at most t^ASK_POWER pulls."""
 ASKED = 2.0
 """The index of an arm that is to be asked again: above all others, and below that of an arm without pulls."""
-ENOUGH, SLIPS = 3.0, 0.2
-"""If all feedback of all arms, at least ENOUGH, are successes, then only successes are reported; SLIPS sqrt(n) of n may
+ENOUGH, SLIPS = 3.0, 0.04
+"""If all feedback of all arms, at least ENOUGH, are successes, then only successes are reported; sqrt(SLIPS n) of n may
 be failures."""
 HEAD_START = 100.0
 """Rounds that are added to t/K in the level of "anytime", so that an arm that is unlucky at first is not given up."""
@@ -56,7 +56,8 @@ HEAD_START = 100.0
 def reported_side(memory: Any, shared: Any) -> Any:
     """1 if only successes are reported, -1 if only failures are, else 0."""
     count, total = memory[shared, FEEDBACK_COUNT], memory[shared, FEEDBACK_TOTAL]
-    return 0 if count < ENOUGH else int(count - total <= SLIPS * math.sqrt(count)) - int(total <= 0.0)
+    failures = count - total
+    return 0 if count < ENOUGH else int(failures * failures <= SLIPS * count) - int(total <= 0.0)
 
 
 @inline
@@ -80,39 +81,33 @@ def one_sided(side: Any, pulls: Any, rewards: Any, left: Any) -> Any:
 
 
 @inline
-def refresh_heard(policy: Any, state: State, arm: Any, now: Any) -> Any:
-    """Compute mean, weight and cost of an arm with feedback; the round in which they are due again."""
+def weigh_heard(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """(mean, its weight x, how many pulls a feedback costs, the round in which its index is due again) of an arm with
+    feedback."""
     shared, memory = state.arms, state.memory
     m, n, total = float(state.pulls[arm]), float(state.observed[arm]), float(state.total[arm])
-    pending = m - n
     side = reported_side(memory, shared)
-    rewards, losses, left, spread, _, hoped_for = estimate(memory, arm, n, pending, arm, side != 0, 0)
+    rewards, losses, left, spread, _, young, hoped_for = estimate(memory, arm, n, m - n, arm, side != 0, 0)
     share = max(1.0 - left, 1e-9)
     memory[shared, SUM_OF_SHARES] += share - memory[arm, SHARE]
     memory[arm, SHARE] = share
+    if policy.patience > 0.0:
+        young = hoped_for = younger_pulls(memory, arm, policy.patience)
+    # Few pulls that may still have feedback hardly change the index.
+    check_at = NEVER if young * STALE <= n else now + max(1.0, math.floor(0.5 * memory[arm, LONGEST]))
     if side != 0:
-        memory[arm, MEAN] = one_sided(side, m, rewards, left)
-        memory[arm, WEIGHT] = m
-        memory[arm, COST] = 1.0
-    else:
-        memory[arm, MEAN] = corrected(n, total, rewards, losses, spread)[0]
-        if policy.patience > 0.0:
-            hoped_for = younger_pulls(memory, arm, policy.patience)
-        memory[arm, WEIGHT] = n + hoped_for
-        memory[arm, COST] = max(min(1.0 / share, shared / max(memory[shared, SUM_OF_SHARES], 1e-9)), 1.0)
-    if pending < 1.0:
-        return NEVER
-    return now + max(1.0, math.floor(0.5 * memory[arm, LONGEST]))
+        return one_sided(side, m, rewards, left), m, 1.0, check_at
+    cost = max(min(1.0 / share, shared / max(memory[shared, SUM_OF_SHARES], 1e-9)), 1.0)
+    return corrected(n, total, rewards, losses, spread)[0], n + hoped_for, cost, check_at
 
 
 @inline
-def refresh_silent(policy: Any, state: State, arm: Any, now: Any) -> Any:
-    """The same for an arm without feedback; round 0 if it is to be pulled now."""
+def weigh_silent(policy: Any, state: State, arm: Any, now: Any) -> Any:
+    """(mean, the round in which its index is due again) of an arm without feedback, whose weight is its pulls; round 0
+    if it is to be pulled now."""
     shared, memory = state.arms, state.memory
     heard = memory[shared, ARMS_WITH_FEEDBACK]
     m = float(state.pulls[arm])
-    memory[arm, WEIGHT] = m
-    memory[arm, COST] = 1.0
     missing, check_at = 0.0, NEVER  # feedback that should have come
     side = reported_side(memory, shared)
     if heard > 0.0 and policy.patience > 0.0 and side <= 0:
@@ -120,98 +115,112 @@ def refresh_silent(policy: Any, state: State, arm: Any, now: Any) -> Any:
         check_at = now + max(1.0, math.floor(0.125 * policy.patience))
     elif heard > 0.0:
         observed, pending = pool(state, shared, now)
-        rewards, _, left, _, expected, _ = estimate(memory, shared, observed, pending, arm, side != 0, 1)
+        rewards, _, left, _, expected, _, _ = estimate(memory, shared, observed, pending, arm, side != 0, 1)
         missing = expected - GRACE
         check_at = now + max(1.0, math.floor(now / STALE))
         if side > 0:
-            average = one_sided(side, observed + pending, rewards, left)
-            memory[arm, MEAN] = average * GRACE / (GRACE + expected)
-            return check_at
+            return one_sided(side, observed + pending, rewards, left) * GRACE / (GRACE + expected), check_at
     if missing <= 0.0:
-        memory[arm, MEAN] = 0.5 + 0.5 / max(shared - heard, 1.0)
-        return check_at
+        return 0.5 + 0.5 / max(shared - heard, 1.0), check_at
     average = (memory[shared, FEEDBACK_TOTAL] + 0.5) / (memory[shared, FEEDBACK_COUNT] + 1.0)
-    memory[arm, MEAN] = min(average, 0.5) * HALF_TRUST / (HALF_TRUST + missing)
     ask_at = math.ceil(exp(log(m) / ASK_POWER))
-    return 0.0 if now >= ask_at else min(check_at, ask_at)
+    mean = min(average, 0.5) * HALF_TRUST / (HALF_TRUST + missing)
+    return mean, 0.0 if now >= ask_at else min(check_at, ask_at)
 
 
-@outlined
+@inline
+def imputed_index(policy: Any, state: State, mean: Any, weight: Any, cost: Any, now: Any) -> Any:
+    """The largest q such that kl(mean, q), times the weight, is at most the level."""
+    x = max(weight, 1.0)
+    if policy.anytime > 0.0:
+        return kl_upper(mean, log(1.0 + (now / state.arms + HEAD_START) / (x * cost)) / x)
+    return kl_upper(mean, 4.0 * confidence_level(policy, x) / x)
+
+
+@inline
 def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
     """Compute the index of an arm, and when it is due again."""
-    shared, memory = state.arms, state.memory
+    memory = state.memory
     advance_ages(memory, arm, now)
-    if state.observed[arm] > 0.0:
-        check_at = refresh_heard(policy, state, arm, now)
-    else:
-        check_at = refresh_silent(policy, state, arm, now)
     counts = float(state.pulls[arm]) + float(state.observed[arm])
     memory[arm, REFRESH_AT] = counts + max(math.floor(counts / STALE), 1.0)
+    if state.observed[arm] > 0.0:
+        mean, weight, cost, check_at = weigh_heard(policy, state, arm, now)
+    else:
+        mean, check_at = weigh_silent(policy, state, arm, now)
+        weight, cost = float(state.pulls[arm]), 1.0
+    index = ASKED
     if check_at > 0.0:
-        interface.keep_index(policy, state, arm, imputed_index(policy, view(state, arm, now)), now)
+        index = imputed_index(policy, state, mean, weight, cost, now)
         if policy.anytime > 0.0:
             check_at = min(check_at, math.floor(1.1 * now) + 1.0)
     else:
-        interface.keep_index(policy, state, arm, ASKED, now)
         check_at = NEVER
         memory[arm, REFRESH_AT] = 0.0  # with its next pull
     memory[arm, CHECK_AT] = check_at
-    memory[shared, NEXT_CHECK] = min(memory[shared, NEXT_CHECK], check_at)
+    interface.keep_index(policy, state, arm, index, now)
 
 
 @inline
-def refresh_all_silent(policy: Any, state: State, now: Any) -> None:
-    """Compute the index of every silent arm, when their number has changed."""
-    for arm in range(state.arms):
-        if state.observed[arm] == 0.0 and state.pulls[arm] > 0:
-            refresh(policy, state, np.uint32(arm), now)
+def list_as_due(memory: Any, arm: Any, shared: Any) -> None:
+    """Put an arm at the head of the list of those whose indices are due, unless it is listed. The list is linked by
+    NEXT_DUE: 1 + the next arm, -1 for the last one, 0 for an arm that is not listed."""
+    if memory[arm, NEXT_DUE] == 0.0:
+        first = memory[shared, FIRST_DUE]
+        memory[arm, NEXT_DUE] = first if first > 0.0 else -1.0
+        memory[shared, FIRST_DUE] = arm + 1.0
 
 
 @inline
-def refresh_if_due(policy: Any, state: State, arm: Any, now: Any) -> None:
-    """Compute the index of an arm that has changed, if that is due or it was pulled only to ask it again."""
-    counts = float(state.pulls[arm]) + float(state.observed[arm])
-    if counts >= state.memory[arm, REFRESH_AT]:
-        refresh(policy, state, arm, now)
-
-
-@inline
-def budget(policy: Any, arm: Arm, x: Any, cost: Any) -> Any:
-    """The level of an arm divided by the weight of its mean: kl(mean, index) is at most that."""
-    if policy.anytime > 0.0:
-        return log(1.0 + (arm.now / arm.arms + HEAD_START) / (x * cost)) / x
-    return 4.0 * confidence_level(policy, x) / x
-
-
-@inline
-def refresh_after_time(policy: Any, state: State, now: Any) -> None:
-    """Compute the indices that are due in round ``now``."""
+def refresh_due(policy: Any, state: State, now: Any) -> None:
+    """Compute the indices that are due in round ``now``: all in one place, where the threads of a GPU do it
+    together."""
     shared, memory = state.arms, state.memory
     if now >= memory[shared, NEXT_CHECK]:
-        memory[shared, NEXT_CHECK] = NEVER
+        first = NEVER
         for arm in range(state.arms):
             if state.pulls[arm] > 0:
                 if now >= memory[arm, CHECK_AT]:
-                    refresh(policy, state, np.uint32(arm), now)
-                memory[shared, NEXT_CHECK] = min(memory[shared, NEXT_CHECK], memory[arm, CHECK_AT])
+                    list_as_due(memory, arm, shared)
+                else:
+                    first = min(first, memory[arm, CHECK_AT])
+        memory[shared, NEXT_CHECK] = first
+    while memory[shared, FIRST_DUE] > 0.0:
+        due = np.uint32(memory[shared, FIRST_DUE] - 1.0)
+        memory[shared, FIRST_DUE] = max(memory[due, NEXT_DUE], 0.0)
+        memory[due, NEXT_DUE] = 0.0
+        if state.pulls[due] > 0:  # else its only pull was retracted
+            refresh(policy, state, due, now)
+            memory[shared, NEXT_CHECK] = min(memory[shared, NEXT_CHECK], memory[due, CHECK_AT])
 
 
 @inline
-def refresh_after_feedback(policy: Any, state: State, arm: Any, now: Any) -> None:
-    """Compute the indices that are due after feedback of an arm."""
+def list_if_due(state: State, arm: Any) -> None:
+    """After a pull or feedback of an arm: its index is due if its counts have grown enough, or if it was pulled only to
+    ask it again."""
+    counts = float(state.pulls[arm]) + float(state.observed[arm])
+    if counts >= state.memory[arm, REFRESH_AT]:
+        list_as_due(state.memory, arm, state.arms)
+
+
+@inline
+def list_after_feedback(state: State, arm: Any) -> None:
+    """After feedback of an arm; with its first one, the indices of all silent arms are due, too."""
     if state.observed[arm] == 1.0:
-        state.memory[state.arms, ARMS_WITH_FEEDBACK] += 1.0
-        refresh_all_silent(policy, state, now)
-        refresh(policy, state, arm, now)
+        shared, memory = state.arms, state.memory
+        memory[shared, ARMS_WITH_FEEDBACK] += 1.0
+        for other in range(state.arms):
+            if state.pulls[other] > 0 and (state.observed[other] == 0.0 or other == arm):
+                list_as_due(memory, other, shared)
     else:
-        refresh_if_due(policy, state, arm, now)
+        list_if_due(state, arm)
 
 
 @inline
-def refresh_after_correction(policy: Any, state: State, arm: Any, now: Any) -> None:
-    """Compute the index of an arm of which a pending pull was retracted."""
+def list_after_retraction(state: State, arm: Any) -> None:
+    """After a pending pull of an arm was retracted."""
     if state.pulls[arm] > 0:
-        refresh(policy, state, arm, now)
+        list_as_due(state.memory, arm, state.arms)
     else:
         state.memory[arm, REFRESH_AT] = 0.0
         clear_score(state, arm)
@@ -234,8 +243,13 @@ def count_feedback(state: State, arm: Any, reward: Any, pulled_at: Any, now: Any
     advance_ages(memory, arm, now)
     count_pending(memory, arm, pulled_at, -1.0)
     count_late(memory, arm, now - pulled_at, reward)
+    side = reported_side(memory, shared)
     memory[shared, FEEDBACK_COUNT] += 1.0
     memory[shared, FEEDBACK_TOTAL] += reward
+    if reported_side(memory, shared) != side:  # what silence means has changed, for all arms
+        for other in range(state.arms):
+            if state.pulls[other] > 0:
+                list_as_due(memory, other, shared)
 
 
 @inline
@@ -245,13 +259,6 @@ def count_retraction(state: State, arm: Any, pulled_at: Any) -> None:
     if state.pulls[arm] == 1:
         state.memory[state.arms, SUM_OF_SHARES] -= state.memory[arm, SHARE]
         state.memory[arm, SHARE] = 0.0
-
-
-@inline
-def imputed_index(policy: Any, arm: Arm) -> Any:
-    """The largest q with kl(mean, q) <= budget: see :func:`budget`."""
-    x = max(arm.memory[arm.number, WEIGHT], 1.0)
-    return kl_upper(arm.memory[arm.number, MEAN], budget(policy, arm, x, arm.memory[arm.number, COST]))
 
 
 @inline
@@ -278,8 +285,8 @@ def estimated_mean(arm: Arm) -> Any:
     if n < 1.0:
         return 0.5, 0.0, 1.0
     advance_ages(arm.memory, arm.number, arm.now)
-    side = reported_side(arm.memory, arm.arms)
-    rewards, losses, left, spread, _, _ = estimate(arm.memory, arm.number, n, arm.pulls - n, arm.number, side != 0, 0)
+    row, side = arm.number, reported_side(arm.memory, arm.arms)
+    rewards, losses, left, spread, _, _, _ = estimate(arm.memory, row, n, arm.pulls - n, row, side != 0, 0)
     mean, deviations = corrected(n, total, rewards, losses, spread)
     if side != 0:
         return one_sided(side, arm.pulls, rewards, left), deviations, arm.pulls

@@ -26,7 +26,7 @@ FIRST_RUNS = 120
 """Runs of a scenario at first."""
 SCENARIOS_ON_DEVICE = 32
 """Scenarios that a device plays at a time."""
-PRECISION = 0.05
+PRECISION = 0.08
 """The standard error of a ratio, relative to the ratio, that is small enough."""
 
 
@@ -141,7 +141,7 @@ def play(
     are shuffled in each run, so that no policy gains from their order.
 
     ``runs`` is the number of runs of each scenario. Without it each policy plays until the standard error of its ratio
-    to the best is at most a twentieth of the ratio, or it has ``scenario.max_runs``. ``watch`` is called on the way,
+    to the best is at most 8 % of the ratio, or it has ``scenario.max_runs``. ``watch`` is called on the way,
     with a device from several threads, one after the other.
 
     >>> scores = play(scenarios(["fixed-500"]), contestants(["UCB", "ThompsonSampling"]), runs=8)
