@@ -19,6 +19,12 @@ KINDS = {"independent": (False, False), "reward-dependent": (True, False), "lost
 
 
 @pytest.fixture
+def needs_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask for a precision that the first batch of a short row does not have."""
+    monkeypatch.setattr("belated.studies.arena.PRECISION", 0.05)
+
+
+@pytest.fixture
 def row() -> Callable[..., Scenario]:
     """Makes a row of three arms and 200 rounds, or as told."""
 

@@ -14,7 +14,7 @@ import pytest
 from belated import simulate
 from belated.errors import ArenaInterrupted, BelatedError, Interrupted, InvalidParameter
 from belated.policies import UCB, SuccessiveElimination, ThompsonSampling
-from belated.studies.arena import FIRST_RUNS, PRECISION, Scenario, Scores, contestants, labels_of, play
+from belated.studies.arena import FIRST_RUNS, Scenario, Scores, contestants, labels_of, play
 from belated.studies.arena.scenarios import MAX_RUNS
 from belated.studies.runner import RunnerStep
 
@@ -93,6 +93,7 @@ def regrets_of(played: list[Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.usefixtures("needs_batches")
 def test_a_row_is_played_until_its_ratios_are_known(row: Make, played: list[Any]) -> None:
     one = row("one", horizon=12)
     scores = play([one], POLICIES)
@@ -102,11 +103,11 @@ def test_a_row_is_played_until_its_ratios_are_known(row: Make, played: list[Any]
     final = regrets_of(played)
     assert [regrets.size for regrets in final] == scores.runs[0].tolist()
     assert scores.runs.max() < MAX_RUNS
-    assert scores.max_rel_error <= PRECISION
+    assert scores.max_rel_error <= MODULE.PRECISION
     assert scores.regret[0] == pytest.approx([regrets.mean() for regrets in final], rel=1e-12)
     for count in range(1, len(played)):
         before = Scores.of(one, scores.labels, regrets_of(played[:count]), regrets_of(played[:count]))
-        short = before.rel_error[0] > PRECISION
+        short = before.rel_error[0] > MODULE.PRECISION
         assert short.any()
         batch = played[count].labels
         best = scores.labels[int(before.regret[0].argmin())]
@@ -121,7 +122,7 @@ def test_policies_with_known_ratios_play_no_more(row: Make, monkeypatch: pytest.
     monkeypatch.setattr(RUNNER, "simulate", pretending({"UCB": 0.01, "SE": 0.01, "Thompson": 1.0}, batches))
     scores = play([row("one")], POLICIES)
     assert scores.runs[0, 1] == FIRST_RUNS < scores.runs[0, 0] == scores.runs[0, 2]
-    assert scores.max_rel_error <= PRECISION
+    assert scores.max_rel_error <= MODULE.PRECISION
 
 
 def test_a_policy_plays_the_batches_that_it_missed(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +147,7 @@ def test_a_policy_plays_the_batches_that_it_missed(row: Make, monkeypatch: pytes
     assert scores.runs[0, 0] == scores.runs[0, 1] > FIRST_RUNS
 
 
+@pytest.mark.usefixtures("needs_batches")
 def test_no_run_is_played_twice(row: Make, played: list[Any]) -> None:
     play([row("one", horizon=12)], POLICIES, seed=11)
     assert len(played) >= 2
@@ -160,7 +162,7 @@ def test_fewer_runs_than_are_needed_are_played_if_they_are_asked_for(row: Make, 
     scores = play([row("one", horizon=60)], POLICIES, runs=2)
     assert [batch.runs for batch in played] == [2]
     assert scores.runs.tolist() == [[2, 2, 2]]
-    assert scores.max_rel_error > PRECISION
+    assert scores.max_rel_error > MODULE.PRECISION
 
 
 def pretending(noise: dict[str, float], batches: list[tuple[int, int]]) -> Callable[..., Any]:
@@ -191,7 +193,7 @@ def test_what_can_not_be_known_is_given_up_at_the_most(row: Make, monkeypatch: p
     assert totals[0] == FIRST_RUNS
     assert len({seed for _, seed in batches}) == len(batches) > 3
     assert np.all(totals[1:-1] == 4 * totals[:-2])  # four times as many at the most
-    assert float((scores.error / scores.ratio).max()) > PRECISION
+    assert float((scores.error / scores.ratio).max()) > MODULE.PRECISION
 
 
 def test_what_is_known_at_once_is_not_played_again(row: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +208,7 @@ def test_not_many_more_runs_are_played_than_are_needed(row: Make, monkeypatch: p
     batches: list[tuple[int, int]] = []
     monkeypatch.setattr(RUNNER, "simulate", pretending({"UCB": 0.56, "SE": 0.56}, batches))
     spread = np.sqrt(np.exp(0.56**2) - 1.0)
-    needed = 2.0 * (spread / PRECISION) ** 2
+    needed = 2.0 * (spread / MODULE.PRECISION) ** 2
     assert 0.7 * needed < play([row("one")], POLICIES[:2]).runs[0, 0] < 1.6 * needed
 
 
@@ -356,6 +358,7 @@ def test_a_device_plays_long_rows_too(row: Make, device: SimpleNamespace) -> Non
     assert device.horizons == [long]
 
 
+@pytest.mark.usefixtures("needs_batches")
 def test_a_row_is_played_at_most_as_often_as_it_says(row: Make) -> None:
     assert play([row("one", horizon=12, max_runs=130)], POLICIES).runs.max() == 130
     assert play([row("one", horizon=12, max_runs=5)], POLICIES).runs.tolist() == [[5] * 3]

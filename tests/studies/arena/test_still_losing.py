@@ -81,6 +81,7 @@ def test_runs_that_lose_are_counted_when_they_are_played() -> None:
     assert still_losing(TWO, result).tolist() == [[True] * 4, [False] * 4]
 
 
+@pytest.mark.usefixtures("needs_batches")
 def test_batches_of_runs_count_together(row: Callable[..., Scenario]) -> None:
     """Seeds of later batches are beyond those of users, and their families' draws with them."""
     policies = contestants(["UCB", "Uniform"])
