@@ -219,23 +219,21 @@ def play_by_indices(history: History, choice: Choice, anytime: bool) -> Iterator
             list_as_due(arm)
 
     while True:
+        silent_due = all_due = False
         for number, _, pulled_at, now, reward in history.log[read:]:
             arm, side = arms[number], reported()
             arm.add(now - pulled_at, reward, pulled_at)
             total += reward
-            for other in arms if reported() != side else ():
-                if other.m:
-                    list_as_due(other)
+            all_due |= reported() != side
             if arm.n == 1:
-                for other in arms:
-                    if other is arm or (other.n == 0 and other.pending):
-                        list_as_due(other)
+                silent_due = True
+                list_as_due(arm)
             else:
                 list_if_due(arm)
         read = len(history.log)
         now = history.now
         for arm in arms:
-            if now >= arm.check:
+            if now >= arm.check or (arm.m and (all_due or (silent_due and not arm.n))):
                 list_as_due(arm)
         while due:
             refresh(due.pop(), now)

@@ -31,9 +31,11 @@ REFRESH_AT, CHECK_AT, NEXT_DUE, SHARE = range(OWN, OWN + 4)
 """Columns of an arm's memory: its index is due when its pulls and feedbacks are this many, and in this round; the arm
 that is listed as due after it (see :func:`list_as_due`); the share of its pulls that have feedback in the end."""
 NEXT_CHECK, FIRST_DUE, ARMS_WITH_FEEDBACK, SUM_OF_SHARES, FEEDBACK_COUNT, FEEDBACK_TOTAL = range(OWN, OWN + 6)
-"""Columns of the row shared by all arms: the first of the rounds CHECK_AT; the first arm that is listed as due; the
-number of arms with feedback; the sum of the shares; the number of feedbacks and their sum. The rest of the row pools
-the records of all arms."""
+"""Columns of the row shared by all arms: the first of the rounds CHECK_AT, or SILENT_DUE or ALL_DUE; the first arm that
+is listed as due; the number of arms with feedback; the sum of the shares; the number of feedbacks and their sum. The
+rest of the row pools the records of all arms."""
+SILENT_DUE, ALL_DUE = -1.0, -2.0
+"""Instead of a round: the indices of all silent arms, or of all arms, are due."""
 NEVER = 1e18
 STALE = 32.0
 """An index is computed again when the arm's counts have grown by one in this many."""
@@ -102,24 +104,30 @@ def weigh_heard(policy: Any, state: State, arm: Any, now: Any) -> Any:
 
 
 @inline
-def weigh_silent(policy: Any, state: State, arm: Any, now: Any) -> Any:
+def needs_pool(policy: Any, state: State) -> Any:
+    """Whether silent arms are judged by the delays of all other arms together."""
+    shared, memory = state.arms, state.memory
+    return memory[shared, ARMS_WITH_FEEDBACK] > 0.0 and (policy.patience <= 0.0 or reported_side(memory, shared) > 0)
+
+
+@inline
+def weigh_silent(policy: Any, state: State, arm: Any, now: Any, observed: Any, pending: Any) -> Any:
     """(mean, the round in which its index is due again) of an arm without feedback, whose weight is its pulls; round 0
-    if it is to be pulled now."""
+    if it is to be pulled now. ``observed`` and ``pending`` are what ``pool`` gives, where it is needed."""
     shared, memory = state.arms, state.memory
     heard = memory[shared, ARMS_WITH_FEEDBACK]
     m = float(state.pulls[arm])
     missing, check_at = 0.0, NEVER  # feedback that should have come
     side = reported_side(memory, shared)
-    if heard > 0.0 and policy.patience > 0.0 and side <= 0:
-        missing = m - younger_pulls(memory, arm, policy.patience)
-        check_at = now + max(1.0, math.floor(0.125 * policy.patience))
-    elif heard > 0.0:
-        observed, pending = pool(state, shared, now)
+    if needs_pool(policy, state):
         rewards, _, left, _, expected, _, _ = estimate(memory, shared, observed, pending, arm, side != 0, 1)
         missing = expected - GRACE
         check_at = now + max(1.0, math.floor(now / STALE))
         if side > 0:
             return one_sided(side, observed + pending, rewards, left) * GRACE / (GRACE + expected), check_at
+    elif heard > 0.0:
+        missing = m - younger_pulls(memory, arm, policy.patience)
+        check_at = now + max(1.0, math.floor(0.125 * policy.patience))
     if missing <= 0.0:
         return 0.5 + 0.5 / max(shared - heard, 1.0), check_at
     average = (memory[shared, FEEDBACK_TOTAL] + 0.5) / (memory[shared, FEEDBACK_COUNT] + 1.0)
@@ -138,8 +146,9 @@ def imputed_index(policy: Any, state: State, mean: Any, weight: Any, cost: Any, 
 
 
 @inline
-def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
-    """Compute the index of an arm, and when it is due again."""
+def refresh(policy: Any, state: State, arm: Any, now: Any, observed: Any, pending: Any) -> None:
+    """Compute the index of an arm, and when it is due again; for ``observed`` and ``pending`` see
+    :func:`weigh_silent`."""
     memory = state.memory
     advance_ages(memory, arm, now)
     counts = float(state.pulls[arm]) + float(state.observed[arm])
@@ -147,7 +156,7 @@ def refresh(policy: Any, state: State, arm: Any, now: Any) -> None:
     if state.observed[arm] > 0.0:
         mean, weight, cost, check_at = weigh_heard(policy, state, arm, now)
     else:
-        mean, check_at = weigh_silent(policy, state, arm, now)
+        mean, check_at = weigh_silent(policy, state, arm, now, observed, pending)
         weight, cost = float(state.pulls[arm]), 1.0
     index = ASKED
     if check_at > 0.0:
@@ -177,21 +186,25 @@ def refresh_due(policy: Any, state: State, now: Any) -> None:
     together."""
     shared, memory = state.arms, state.memory
     if now >= memory[shared, NEXT_CHECK]:
-        first = NEVER
+        why, first = memory[shared, NEXT_CHECK], NEVER
         for arm in range(state.arms):
             if state.pulls[arm] > 0:
-                if now >= memory[arm, CHECK_AT]:
+                due = why == ALL_DUE or (why == SILENT_DUE and state.observed[arm] == 0.0)
+                if due or now >= memory[arm, CHECK_AT]:
                     list_as_due(memory, arm, shared)
                 else:
                     first = min(first, memory[arm, CHECK_AT])
         memory[shared, NEXT_CHECK] = first
+    observed, pending = -1.0, 0.0  # not pooled yet
     while memory[shared, FIRST_DUE] > 0.0:
-        due = np.uint32(memory[shared, FIRST_DUE] - 1.0)
-        memory[shared, FIRST_DUE] = max(memory[due, NEXT_DUE], 0.0)
-        memory[due, NEXT_DUE] = 0.0
-        if state.pulls[due] > 0:  # else its only pull was retracted
-            refresh(policy, state, due, now)
-            memory[shared, NEXT_CHECK] = min(memory[shared, NEXT_CHECK], memory[due, CHECK_AT])
+        listed = np.uint32(memory[shared, FIRST_DUE] - 1.0)
+        memory[shared, FIRST_DUE] = max(memory[listed, NEXT_DUE], 0.0)
+        memory[listed, NEXT_DUE] = 0.0
+        if state.pulls[listed] > 0:  # else its only pull was retracted
+            if observed < 0.0 and state.observed[listed] == 0.0 and needs_pool(policy, state):
+                observed, pending = pool(state, shared, now)
+            refresh(policy, state, listed, now, observed, pending)
+            memory[shared, NEXT_CHECK] = min(memory[shared, NEXT_CHECK], memory[listed, CHECK_AT])
 
 
 @inline
@@ -209,9 +222,8 @@ def list_after_feedback(state: State, arm: Any) -> None:
     if state.observed[arm] == 1.0:
         shared, memory = state.arms, state.memory
         memory[shared, ARMS_WITH_FEEDBACK] += 1.0
-        for other in range(state.arms):
-            if state.pulls[other] > 0 and (state.observed[other] == 0.0 or other == arm):
-                list_as_due(memory, other, shared)
+        memory[shared, NEXT_CHECK] = min(memory[shared, NEXT_CHECK], SILENT_DUE)
+        list_as_due(memory, arm, shared)
     else:
         list_if_due(state, arm)
 
@@ -246,10 +258,8 @@ def count_feedback(state: State, arm: Any, reward: Any, pulled_at: Any, now: Any
     side = reported_side(memory, shared)
     memory[shared, FEEDBACK_COUNT] += 1.0
     memory[shared, FEEDBACK_TOTAL] += reward
-    if reported_side(memory, shared) != side:  # what silence means has changed, for all arms
-        for other in range(state.arms):
-            if state.pulls[other] > 0:
-                list_as_due(memory, other, shared)
+    if reported_side(memory, shared) != side:  # what silence means has changed
+        memory[shared, NEXT_CHECK] = ALL_DUE
 
 
 @inline
