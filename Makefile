@@ -92,12 +92,13 @@ coverage-of-intervals: $(READY) ## how often the intervals of claims miss; write
 load: $(READY) ## load test of the service, memory and restart; writes docs/load.md
 	$(BIN)/python benchmarks/service/load.py
 
-torture: $(READY) database ## kills, power cuts, I/O errors, a bad network, each with a control; see docs/torture.md
+torture: $(READY) database ## kills, power cuts, I/O errors, a bad network, long restarts, each with a control; see docs/torture.md
 	$(BIN)/python torture/power.py --cuts 2000 --seed 1
 	$(BIN)/python torture/errors.py --transactions 20 --seed 1
 	$(BIN)/python torture/kills.py --kills 500 --seed 1
 	$(BIN)/python torture/proxy.py --operations 100000 --seed 1
 	$(BIN)/python torture/fuzz.py --cases 20000 --seed 1
+	$(BIN)/python torture/restart.py --events 50000000 --seed 1
 
 docs: $(READY) ## build the documentation into site, after checking the numbers of the theory pages
 	$(BIN)/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py -k "theory or bounds"

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from disk import Disk
 from ledger import Found, Ledger
 from power import NAME, examine
@@ -70,7 +71,7 @@ class Careless(StepWriter):
                 thought[number] = operation.act(tx)
                 return thought[number]
 
-            return Operation(act, operation.names, operation.ids)
+            return msgspec.structs.replace(operation, act=act)
 
         told = super().together([noted(number, operation) for number, operation in enumerate(operations)])
         return [(thought[n], None) if n in thought else each for n, each in enumerate(told)]

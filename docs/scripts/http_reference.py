@@ -15,7 +15,7 @@ from belated.service.api import GROUPS, openapi
 from belated.service.api.messages import doc
 from belated.service.api.monitoring import NDJSON, PARQUET, PLAIN
 from belated.service.api.openapi import PATH_PARAMETERS
-from belated.service.api.routing import ANY_REQUEST, KEYED, Route
+from belated.service.api.routing import ANY_REQUEST, KEYED, NameParameter, QueryParameter, Route
 from belated.service.dashboard.counters import Page
 from belated.service.problem_types import ProblemType
 
@@ -161,7 +161,7 @@ def _route(route: Route, schemas: dict[str, Any]) -> str:
         [
             f"`{parameter.name}`",
             "query",
-            f"integer from {parameter.minimum} to {_number(parameter.maximum)}; default {parameter.default:,}",
+            _query_type(parameter),
             parameter.description,
         ]
         for parameter in route.query or ()
@@ -174,6 +174,13 @@ def _route(route: Route, schemas: dict[str, Any]) -> str:
     rows += [[f"{each.status}", each.when, _problem_type(each)] for each in route.problem_types]
     parts.append(table(["status", "when", "response"], rows))
     return "\n\n".join([*parts, *_examples(f"{route.method} {route.path}")])
+
+
+def _query_type(parameter: QueryParameter | NameParameter) -> str:
+    """What a query parameter may be, in words."""
+    if isinstance(parameter, NameParameter):
+        return "string of 1 to 64 characters"
+    return f"integer from {parameter.minimum} to {_number(parameter.maximum)}; default {parameter.default:,}"
 
 
 def _heading(route: str, anchor: str) -> str:

@@ -13,12 +13,13 @@
     |   |-- ConflictingFeedback              the decision already has another reward
     |   `-- InvalidReward                    not a number in the range of rewards
     |-- StateError (also ValueError)         a saved bandit or result cannot be restored
-    |   `-- IncompatibleState                it was saved by other code
+    |   `-- IncompatibleState                it was saved by another version, or by other code
     |-- NotReproducible                      a result cannot be rerun from its manifest
     |-- ApiError                             the service refused a request; ``.status`` and ``.kind`` say why
     |-- ServiceUnavailable (also ConnectionError) the service did not respond after all retries; ``.id`` to try again
     |-- StorageError (also OSError)          a database cannot be opened, read or written
-    |   `-- DuplicateError                   the row to be written exists already
+    |   |-- DuplicateError                   the row to be written exists already
+    |   `-- NewerSchema                      a newer version has migrated the database
     |-- MissingComponent (also ImportError)  an optional dependency is not installed; the message says how to install it
     `-- Interrupted (also KeyboardInterrupt) Ctrl-C; ``.result`` holds the finished runs
         |-- SweepInterrupted                 Ctrl-C in a sweep; ``.sweep`` holds the finished values
@@ -135,6 +136,10 @@ class StorageError(BelatedError, OSError):
 
 class DuplicateError(StorageError):
     """The row to be written exists already."""
+
+
+class NewerSchema(StorageError):
+    """A newer version has migrated the database: this one writes nothing to it."""
 
 
 class MissingComponent(BelatedError, ImportError):

@@ -72,6 +72,7 @@ TYPES = {
         "experiment-exists",
         "experiment-stopped",
         "id-in-use",
+        "ambiguous-id",
         "arm-exists",
         "policy-is-closed",
         "conflicting-feedback",
@@ -99,7 +100,7 @@ TYPES = {
         "invalid-query",
     },
     500: {"unforeseen", "experiment-damaged"},
-    503: {"busy", "stopped", "storage"},
+    503: {"busy", "stopped", "storage", "newer-schema"},
 }
 """Every problem type by its status. Clients rely on them: add, but do not change."""
 

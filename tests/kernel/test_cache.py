@@ -96,6 +96,8 @@ def changed_keys(folder: Path, edits: Iterable[Edit], own: bool = False) -> list
 
 
 ALL = ["code", "decide", "state", "result"]
+BUILT_IN = ["code", "decide", "result"]
+"""Snapshots of a policy of the package belong to its version, not to its code."""
 
 
 @NEEDS_JIT
@@ -113,6 +115,7 @@ def test_an_edit_of_the_package_is_seen_by_the_policies_that_it_concerns(tmp_pat
         "a function of a policy's file": (thompson, "policy.successes + total", "total + policy.successes"),
         "a helper that it calls": (f"{kernel}/beta_bounds.py", "_LARGEST = 1e9", "_LARGEST = 1e8"),
         "parameters": (thompson, "return self.successes, self.failures", "return self.failures, self.successes"),
+        "a version": (thompson, 'label = "Thompson"', 'label = "Thompson"\n    version = 2'),
         "a flag": (f"{policies}/ucb.py", "reads_pulls = False", "reads_pulls = True"),
         "the base of some policies": (f"{policies}/_base/index.py", "bar = -np.inf", "bar = -1.0"),
         "all policies": (f"{policies}/_base/interface.py", "state.pulls[arm] += 1\n", "state.pulls[arm] += 2\n"),
@@ -124,14 +127,16 @@ def test_an_edit_of_the_package_is_seen_by_the_policies_that_it_concerns(tmp_pat
     for edit in [name for name in edits if name.startswith(("docstring", "a comment"))]:
         assert found[edit] == {}, edit
     for edit in ("a policy", "a function of a policy's file"):
-        assert found[edit] == {"ThompsonSampling": ALL}, edit
-    assert found["a helper that it calls"] == {"": ["result"], "ThompsonSampling": ALL}
-    assert found["parameters"] == {"ThompsonSampling": ["state", "result"]}
-    assert found["a flag"]["UCB"] == ALL
+        assert found[edit] == {"ThompsonSampling": BUILT_IN}, edit
+    assert found["a helper that it calls"] == {"": ["result"], "ThompsonSampling": BUILT_IN}
+    assert found["parameters"] == {"ThompsonSampling": ["result"]}
+    assert list(found["a version"]) == ["ThompsonSampling"]
+    assert "state" in found["a version"]["ThompsonSampling"]
+    assert found["a flag"]["UCB"] == BUILT_IN
     assert set(found["a flag"]) <= {"UCB", "OptimisticUCB"}
-    assert found["the base of some policies"]["UCB"] == ALL
+    assert found["the base of some policies"]["UCB"] == BUILT_IN
     assert "decide" not in found["the base of some policies"].get("SuccessiveElimination", [])
-    assert all(keys == ALL for policy, keys in found["all policies"].items() if policy)
+    assert all(keys == BUILT_IN for policy, keys in found["all policies"].items() if policy)
     assert len(found["all policies"]) > 10
     for edit in ("plain Python of the engine", "plain Python of a package in it"):
         assert found[edit] == {"": ["result"]}, edit

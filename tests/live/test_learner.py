@@ -308,9 +308,9 @@ def test_damaged_state_is_refused() -> None:
         with pytest.raises(StateError, match="damaged"):
             learner.load(wrong_size)
     assert learner.to_bytes() == data
-    code = data.index(b'"code": "') + len(b'"code": "')
-    whole = data[32:code] + b"other code" + data[code + len(b"other code") :]
-    with pytest.raises(StateError, match="other code"):
+    code = data.index(b'"state": "') + len(b'"state": "')
+    whole = data[32:code] + b"UCB 0, for" + data[code + len(b"UCB 0, for") :]
+    with pytest.raises(StateError, match="another version of the policy"):
         learner.load(hashlib.sha256(whole).digest() + whole)
 
 

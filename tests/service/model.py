@@ -28,13 +28,18 @@ class Model:
     arms: dict[str, list[str]] = field(default_factory=dict)
     silence: dict[str, tuple[float, float] | None] = field(default_factory=dict)
     stopped: set[str] = field(default_factory=set)
-    made: dict[str, Made] = field(default_factory=dict)
+    made: dict[tuple[str, str], Made] = field(default_factory=dict)
+    """By experiment and id."""
     order: dict[str, list[str]] = field(default_factory=dict)
     """The ids of an experiment's decisions, in their order."""
 
     def of(self, name: str) -> list[Made]:
         """The decisions of an experiment."""
-        return [self.made[id] for id in self.order[name]]
+        return [self.made[name, id] for id in self.order[name]]
+
+    def with_id(self, id: str, name: str | None) -> list[Made]:
+        """The decisions with an id, in an experiment or in all."""
+        return [each for (of, its), each in self.made.items() if its == id and name in (None, of)]
 
     def impute(self, name: str, time: int) -> int:
         """Silence becomes an answer in an experiment where its time has come; how often it did."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 from model import CANCELLED, IMPUTED, OBSERVED, PENDING, Made, Model
 
 from belated.errors import ApiError
@@ -102,9 +103,9 @@ class Verbs:
             if name not in self.specs:
                 refused(error, 404, "unknown-experiment")
                 return
-            known = [self.model.made.get(each) for each in ids]
+            known = [self.model.made.get((name, each)) for each in ids]
             if any(known):
-                if not all(each is not None and (each.experiment, each.asked) == (name, asked) for each in known):
+                if not all(each is not None and each.asked == asked for each in known):
                     refused(error, 409, "id-in-use")
                     return
                 found, new = result
@@ -112,9 +113,9 @@ class Verbs:
                 assert [decision.event.id for _, decision in found] == list(ids)
                 arms = self.model.arms[name]
                 assert [arms[decision.event.arm] for _, decision in found] == [
-                    self.model.made[each].arm for each in ids
+                    self.model.made[name, each].arm for each in ids
                 ]
-            elif id is not None and self.in_another_form(id, count):
+            elif id is not None and self.in_another_form(name, id, count):
                 refused(error, 409, "id-in-use")
             elif name in self.model.stopped:
                 refused(error, 409, "experiment-stopped")
@@ -127,9 +128,9 @@ class Verbs:
 
         return Step(operations.decide(name, ids, count or 1, asked), check)
 
-    def in_another_form(self, id: str, count: int | None) -> bool:
+    def in_another_form(self, name: str, id: str, count: int | None) -> bool:
         """Whether the id was used for a batch, and now for one decision, or the other way round."""
-        other = self.model.made.get(f"{id}.0" if count is None else id)
+        other = self.model.made.get((name, f"{id}.0" if count is None else id))
         return other is not None and (other.asked["count"] is None) != (count is None)
 
     def note(self, name: str, event: Any, asked: dict[str, Any]) -> None:
@@ -139,7 +140,7 @@ class Verbs:
         deadline = self.time + round(rule_[0] * SECOND) if rule_ is not None else None
         assert event.deadline == deadline
         arm = self.model.arms[name][event.arm]
-        self.model.made[event.id] = Made(name, arm, asked, deadline)
+        self.model.made[name, event.id] = Made(name, arm, asked, deadline)
         self.model.order[name].append(event.id)
         bandit = self.bandits[name]
         if bandit is not None:
@@ -147,12 +148,23 @@ class Verbs:
             assert chosen.arm == arm
             bandit[1][event.id] = chosen.id
 
-    def feedback(self, id: str, reward: float) -> Step:
+    def found(self, id: str, name: str | None, error: BaseException | None) -> Made | None:
+        """The decision with an id, in an experiment or in all; None if it was refused because there is not just one."""
+        if name is not None and name not in self.specs:
+            refused(error, 404, "unknown-experiment")
+            return None
+        found = self.model.with_id(id, name)
+        if len(found) == 1:
+            return found[0]
+        refused(error, *((409, "ambiguous-id") if found else (404, "unknown-decision")))
+        return None
+
+    def feedback(self, id: str, reward: float, name: str | None = None) -> Step:
         def check(result: Any, error: BaseException | None) -> None:
-            made = self.model.made.get(id)
+            made = self.found(id, name, error)
             if made is None:
-                refused(error, 404, "unknown-decision")
-            elif made.status == CANCELLED:
+                return
+            if made.status == CANCELLED:
                 refused(error, 409, "decision-cancelled")
             elif made.status == OBSERVED and made.reward != reward:
                 refused(error, 409, "conflicting-feedback")
@@ -168,14 +180,14 @@ class Verbs:
                 made.status, made.reward = OBSERVED, reward
                 assert (found.status, found.reward, found.late) == (made.status, made.reward, made.late)
 
-        return Step(operations.feedback(id, reward, None), check)
+        return Step(operations.feedback(id, reward, None, name), check)
 
-    def cancel(self, id: str) -> Step:
+    def cancel(self, id: str, name: str | None = None) -> Step:
         def check(result: Any, error: BaseException | None) -> None:
-            made = self.model.made.get(id)
+            made = self.found(id, name, error)
             if made is None:
-                refused(error, 404, "unknown-decision")
-            elif made.status == OBSERVED:
+                return
+            if made.status == OBSERVED:
                 refused(error, 409, "decision-observed")
             else:
                 _, found, new = result
@@ -184,13 +196,12 @@ class Verbs:
                 assert (found.status, found.reward) == (CANCELLED, None)
                 self.bandits[made.experiment] = None
 
-        return Step(operations.cancel(id), check)
+        return Step(operations.cancel(id, name), check)
 
-    def look(self, id: str) -> Step:
+    def look(self, id: str, name: str | None = None) -> Step:
         def check(result: Any, error: BaseException | None) -> None:
-            made = self.model.made.get(id)
+            made = self.found(id, name, error)
             if made is None:
-                refused(error, 404, "unknown-decision")
                 return
             experiment, found = result
             assert (experiment.name, found.status, found.reward, found.late) == (
@@ -200,7 +211,7 @@ class Verbs:
                 made.late,
             )
 
-        return Step(operations.decision(id), check)
+        return Step(operations.decision(id, name), check)
 
     def impute(self, name: str) -> Step:
         """Silence becomes an answer; there are never so many that one operation would not do."""
@@ -209,11 +220,11 @@ class Verbs:
             if name not in self.specs:
                 refused(error, 404, "unknown-experiment")
                 return
-            due = [id for id in self.model.order[name] if self.model.made[id].status == PENDING]
+            due = [id for id in self.model.order[name] if self.model.made[name, id].status == PENDING]
             assert result == self.model.impute(name, self.time)
             bandit = self.bandits[name]
             for id in due:
-                made = self.model.made[id]
+                made = self.model.made[name, id]
                 if made.status == IMPUTED and bandit is not None and made.reward is not None:
                     bandit[0].observe(bandit[1][id], made.reward)
 
@@ -240,7 +251,7 @@ def in_one_transaction(chosen: Writer, steps: Sequence[Step]) -> list[tuple[Any,
             transactions.append(tx)
             return operation.act(tx)
 
-        return Operation(act, operation.names, operation.ids)
+        return msgspec.structs.replace(operation, act=act)
 
     chosen.enqueue(Operation(wait), lambda result, error: None)
     begun.wait()

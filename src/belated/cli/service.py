@@ -47,12 +47,13 @@ def _service_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _journal(db: str | None, *, create: bool = True, read_only: bool = False) -> Iterator[Journal]:
+def _journal(db: str | None, **options: bool) -> Iterator[Journal]:
+    """The journal that a command is about; see :func:`belated.service.storage.journal.open_journal`."""
     with _service_errors():
         from belated.service.settings import settings
         from belated.service.storage.journal import open_journal
 
-        with closing(open_journal(settings({"db": db}).db, create=create, read_only=read_only)) as journal:
+        with closing(open_journal(settings({"db": db}).db, **options)) as journal:
             yield journal
 
 
@@ -93,7 +94,7 @@ def serve_command(
 
 def verify_command(db: Db = None, json: Json = False) -> None:
     """Recompute everything from the journal and compare."""
-    with _journal(db, create=False, read_only=True) as journal:
+    with _journal(db, create=False, read_only=True, older=True) as journal:
         from belated.service.core.verify import verify
 
         reports = verify(journal)
@@ -102,7 +103,7 @@ def verify_command(db: Db = None, json: Json = False) -> None:
         for report in () if json else reports:
             text = f"{report.name}: {plural(report.events, 'event')}, {plural(report.decisions, 'decision')}"
             if report.error is None:
-                note(f"{text}: correct")
+                note(f"{text}: correct{f'; {report.note}' if report.note is not None else ''}")
             else:
                 note(f"{text}: {report.error}", "bold red", "damaged: ", stderr=True)
         if not reports and not json:

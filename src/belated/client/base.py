@@ -26,7 +26,7 @@ from belated.client.messages import (
     url_path,
 )
 from belated.client.protocol import Exchange, Retry, json_request, result_of
-from belated.errors import BelatedError, InvalidParameter, MissingComponent, ServiceUnavailable
+from belated.errors import ApiError, BelatedError, InvalidParameter, MissingComponent, ServiceUnavailable
 from belated.live.types import Decision, check_reward, check_same_reward, feedback_pairs
 from belated.validation import Domain, check_integer, check_number
 
@@ -100,9 +100,14 @@ class Operations:
     def _experiment_path(self) -> Exchange[str]:
         return f"/v1/experiments/{url_path((yield from self._experiment_name()))}"
 
-    def _decision_path(self, id: Any) -> Exchange[str]:
+    def _decision_path(self, id: Any, action: str = "") -> Exchange[str]:
+        """The path of a decision, or of an action on it, with the experiment as far as it is known."""
         experiment = (yield from self._experiment_name()) if not isinstance(id, str) else None
-        return f"/v1/decisions/{url_path(decision_id(experiment, id))}"
+        return f"/v1/decisions/{url_path(decision_id(experiment, id))}{action}{self._in_experiment()}"
+
+    def _in_experiment(self) -> str:
+        """The query that names the experiment; empty if it is not known."""
+        return "" if self.experiment is None else f"?experiment={url_path(self.experiment)}"
 
     def create(
         self,
@@ -161,11 +166,17 @@ class Operations:
     def decision(self, id: str | int) -> Exchange[DecisionStatus]:
         """Look up a decision."""
         path = yield from self._decision_path(id)
+        try:
+            return (yield from self._request("GET", path, None, lambda data: read_fields(DecisionStatus, data)))
+        except ApiError as error:
+            if error.kind != "invalid-query":
+                raise
+        path, _, _ = path.partition("?")  # a server of 0.1.0: ids are unique there
         return (yield from self._request("GET", path, None, lambda data: read_fields(DecisionStatus, data)))
 
     def cancel(self, id: str | int) -> Exchange[None]:
         """Cancel a decision."""
-        yield from self._request("POST", f"{yield from self._decision_path(id)}/cancel", None, ignore)
+        yield from self._request("POST", (yield from self._decision_path(id, "/cancel")), None, ignore)
 
     def observe(self, id: str | int, reward: float, observed_at: datetime | None) -> Exchange[None]:
         """Report the reward of a decision."""
@@ -174,7 +185,7 @@ class Operations:
             if not isinstance(observed_at, datetime) or observed_at.tzinfo is None:
                 raise InvalidParameter(f"observed_at is {observed_at!r}; give a datetime with a time zone.")
             body["observed_at"] = observed_at.isoformat()
-        yield from self._request("POST", f"{yield from self._decision_path(id)}/feedback", body, ignore)
+        yield from self._request("POST", (yield from self._decision_path(id, "/feedback")), body, ignore)
 
     def observe_many(self, feedback: Mapping[Any, float] | Iterable[tuple[Any, float]]) -> Exchange[int]:
         """Report many rewards; return how many were new."""
@@ -190,7 +201,7 @@ class Operations:
         for first in range(0, len(items), BATCH):
             body = {"feedback": items[first : first + BATCH]}
             errors += yield from self._request(
-                "POST", "/v1/feedback", body, lambda data: parse_feedback_results(data, new)
+                "POST", f"/v1/feedback{self._in_experiment()}", body, lambda data: parse_feedback_results(data, new)
             )
         if errors:
             raise errors[0]

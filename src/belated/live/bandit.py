@@ -24,7 +24,7 @@ from belated.formatting import plural
 from belated.html_table import cut, html_table
 from belated.kernel.rng import check_seed, fresh_seed
 from belated.live.arm_names import check_arms, restore_arms, save_arms
-from belated.live.learner import Learner
+from belated.live.learner import Learner, pack_events
 from belated.live.types import (
     UNIT_RANGE,
     ArmSummary,
@@ -35,6 +35,7 @@ from belated.live.types import (
     feedback_pairs,
 )
 from belated.policies import Policy, default_policy
+from belated.policies._base.entry_points import DECIDED, NO_REWARD, OBSERVED
 from belated.policies._base.names import superseded_note
 from belated.specs.laws import policy_spec, read_policy
 from belated.validation import check_integer, check_range, is_integer
@@ -235,6 +236,7 @@ class Bandit(Generic[Name]):
             "arms": save_arms(self.arms),
             "policy": policy_spec(self.policy),
             "seed": self.seed,
+            **({"policy_version": self.policy.version} if self.policy.version != 1 else {}),
             **({"reward_range": list(self.reward_range)} if self.reward_range != UNIT_RANGE else {}),
             "decisions": list(self._arm_of),
             "answers": [[before, number, self._reward_of[number]] for before, number in feedback],
@@ -250,7 +252,8 @@ class Bandit(Generic[Name]):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, arms: Sequence[Name] | None = None) -> Bandit[Any]:
-        """Restore a bandit from :meth:`to_dict`: it replays its history and continues with the same bits.
+        """Restore a bandit from :meth:`to_dict`: it replays its history and continues with the same bits. If another
+        version of its policy made decisions that this one would not, it continues from them, with a warning.
 
         Parameters
         ----------
@@ -271,7 +274,8 @@ class Bandit(Generic[Name]):
             reward_range = data.get("reward_range", UNIT_RANGE)
             bandit = cls.__new__(cls)
             bandit._begin(names, read_policy(data["policy"], saved=True), seed, reward_range)
-            bandit._replay(data["decisions"], data["answers"])
+            version = check_integer("policy_version", data.get("policy_version", 1), 1)
+            bandit._replay(data["decisions"], data["answers"], version)
         except StateError:
             raise
         except (ConfigurationError, UnknownName) as error:
@@ -282,7 +286,7 @@ class Bandit(Generic[Name]):
             ) from error
         return bandit
 
-    def _replay(self, decisions: Sequence[int], feedback: Sequence[Sequence[Any]]) -> None:
+    def _replay(self, decisions: Sequence[int], feedback: Sequence[Sequence[Any]], version: int) -> None:
         arms = _integers("decisions", decisions, 0, len(self.arms) - 1)
         ids = _integers("ids", [id for _, id, _ in feedback], 0, arms.size - 1)
         before = _integers("counts of decisions", [count for count, _, _ in feedback], 0, arms.size)
@@ -291,10 +295,22 @@ class Bandit(Generic[Name]):
             raise StateError(
                 "the feedback is out of order, or belongs to decisions that did not exist or had feedback by then."
             )
-        ranks, differs = self._learner.replay(arms, ids, before, rewards)
-        if differs is not None:
+        ranks = _ranks(arms)
+        events = np.empty((arms.size + ids.size, 4))
+        is_feedback = np.zeros(len(events), bool)
+        is_feedback[before + np.arange(ids.size)] = True
+        events[~is_feedback] = pack_events(DECIDED, arms, np.arange(arms.size), ranks, NO_REWARD)
+        events[is_feedback] = pack_events(OBSERVED, arms[ids], ids, ranks[ids], rewards)
+        _, other = self._learner.replay(events)
+        if other is not None and version != self.policy.version:
+            BelatedWarning.issue(
+                f"version {version} of {self.policy.label} made the decisions of this bandit; version "
+                f"{self.policy.version} would have made others, and continues from these."
+            )
+        elif other is not None:
+            number = int(events[other, 1])
             raise StateError(
-                f"decision {differs} was {self.arms[int(arms[differs])]!r}, and this version of the policy decides "
+                f"decision {number} was {self.arms[int(arms[number])]!r}, and this version of the policy decides "
                 "otherwise: the bandit was saved by another version, or is damaged."
             )
         known = np.full(arms.size, np.nan)
@@ -302,6 +318,19 @@ class Bandit(Generic[Name]):
         self._arm_of, self._rank_of = array("i", arms.tolist()), array("q", ranks.tolist())
         self._reward_of = array("d", known.tolist())
         self._observed, self._decisions_before = array("q", ids.tolist()), array("q", before.tolist())
+
+
+def _ranks(arms: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How often the arm of each decision was pulled before.
+
+    >>> _ranks(np.array([0, 1, 0, 0, 1])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    order = np.argsort(arms, kind="stable")
+    first = np.searchsorted(arms[order], arms[order])
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(arms.size) - first
+    return ranks
 
 
 def _integers(name: str, values: Sequence[Any], low: int, high: int) -> npt.NDArray[np.int64]:

@@ -25,6 +25,7 @@ from belated.policies._base.encode import (
     supports_replacement,
     supports_retraction,
 )
+from belated.policies._base.entry_points import NO_REWARD
 from belated.policies._base.state import allocate
 from belated.policies._check.play import check_once
 from belated.policies._check.run_errors import check_not_nan, no_such_arm, short_errors
@@ -175,10 +176,9 @@ class Learner:
         return (reward - low) / (high - low)
 
     def change_of_total(self, arm: int, observed: float, total: float) -> float:
-        """What a correction adds to an arm's sum: adjusted to keep the sum between 0 and the number of rewards, as sums
-        that are subtracted in another order can differ in the last bit."""
+        """What a correction adds to an arm's sum; see :func:`~belated.policies._base.entry_points.change_of_total`."""
         before, largest = float(self.state.total[arm]), float(self.state.observed[arm]) + observed
-        return total if 0.0 <= before + total <= largest else min(max(before + total, 0.0), largest) - before
+        return float(entry_points.change_of_total(before, largest, float(total)))
 
     def add_arm(self) -> None:
         """Add an arm, the last one; StateError, and no change, if the policy needs to know all arms from the start."""
@@ -243,44 +243,50 @@ class Learner:
         self.state.memory[arm] = memory
         return float(in_unit(float(mean), self.reward_range)), math.erf(float(deviations) / math.sqrt(2.0))
 
-    def replay(
-        self,
-        arms: npt.NDArray[np.int64],
-        feedback: npt.NDArray[np.int64],
-        decisions_before: npt.NDArray[np.int64],
-        rewards: npt.NDArray[np.float64],
-    ) -> tuple[npt.NDArray[np.int64], int | None]:
-        """Repeat recorded decisions and feedback from the start: ``feedback`` lists the observed decisions in order,
-        ``decisions_before`` how many decisions were made before each.
+    def replay(self, events: npt.NDArray[np.float64], *, imputed: float | None = None) -> tuple[int, int | None]:
+        """Repeat recorded events, rows of :func:`pack_events`; ``imputed`` is the reward that replaced ones had before.
 
-        Returns the ranks of the decisions, and the first decision whose arm differs from the recorded one, or None.
+        The arms are those of the events, whatever this version of the policy would choose, and the state is what
+        deciding and observing them one at a time gives, to the bit. Returns how many events were repeated, fewer than
+        there are if one is out of place, and the first decision for which the policy chooses another arm, if any.
         """
-        ranks = np.zeros(arms.size, np.int64)
-        repeat = self._entry(entry_points.replay)
-        differs = int(self._call(repeat, arms, ranks, feedback, decisions_before, self._mapped(rewards)))
-        self.decisions = arms.size
-        return ranks, differs if differs >= 0 else None
+        points = entry_points
+        last = points.CANCELLED if self.supports_retraction else points.OBSERVED
+        if self.supports_replacement and imputed is not None:
+            last = points.REPLACED
+        before = math.nan if imputed is None else self._mapped(imputed)
+        if self.reward_range != UNIT_RANGE:
+            events = events.copy()
+            events[:, 3] = np.where(events[:, 3] == NO_REWARD, NO_REWARD, self._mapped(events[:, 3]))
+        done, decisions, other = self._call(self._entry(points.replay), events, before, last, self.decisions)
+        self.decisions = int(decisions)
+        check_not_nan(self.policy, self.state, self.decisions)
+        return int(done), None if other < 0 else int(other)
 
     def to_bytes(self) -> bytes:
-        """The exact state, for :meth:`load` in the same version of the code."""
-        head = {"arms": self.arms, "decisions": self.decisions, "code": state_key(type(self.policy))}
+        """The exact state, for :meth:`load` in the same version of the policy."""
+        head = {"arms": self.arms, "decisions": self.decisions, "state": state_key(type(self.policy))}
         body = b"".join(np.ascontiguousarray(array).tobytes() for array in self._arrays())
         text = json.dumps(head).encode()
         content = len(text).to_bytes(4, "little") + text + body
         return hashlib.sha256(content).digest() + content
 
     def load(self, data: bytes) -> None:
-        """Restore the state from :meth:`to_bytes`; an error if it is damaged or from other code."""
+        """Restore the state from :meth:`to_bytes`; an error if it is damaged or of another version of the policy."""
         digest, content = data[:32], data[32:]
         if hashlib.sha256(content).digest() != digest:
             raise StateError("the saved state is damaged; replay the events instead.")
         size = int.from_bytes(content[:4], "little")
         head = json.loads(content[4 : 4 + size])
-        if head["code"] != state_key(type(self.policy)):
-            raise IncompatibleState("the saved state is from other code; replay the events instead.")
+        if head.get("state") != state_key(type(self.policy)):
+            raise IncompatibleState(
+                "the saved state is of another version of the policy, or of other code; replay the events instead."
+            )
         self._start(head["arms"])
         self.decisions = head["decisions"]
         offset = 4 + size
+        if len(content) != offset + sum(array.nbytes for array in self._arrays()):
+            raise IncompatibleState("the saved state has another layout; replay the events instead.")
         for array in self._arrays():
             array[...] = np.frombuffer(content, array.dtype, array.size, offset).reshape(array.shape)
             offset += array.nbytes
@@ -289,11 +295,28 @@ class Learner:
         return [getattr(self.state, name) for name in _ARRAYS]
 
 
+STATE_FORMAT = 1
+"""To be raised when the state of a policy changes its meaning, or a bit, and its decisions do not."""
+
+
 @cache
 def state_key(policy: type[Policy]) -> str:
-    """A hash of the code that determines the state of a policy."""
+    """What a saved state is valid for: the version of the policy and the format of its state; for a policy that is not
+    built in, a hash of all code that determines its state."""
+    if policy.is_built_in:
+        return f"{policy.__name__} {policy.version}, format {STATE_FORMAT}"
     points = entry_points
     return points.policy_key(policy, points.begin, points.decide, points.add_feedback, points.correct, points.bounds)
+
+
+def pack_events(
+    kind: int, arms: npt.ArrayLike, numbers: npt.ArrayLike, ranks: npt.ArrayLike, rewards: npt.ArrayLike
+) -> npt.NDArray[np.float64]:
+    """Events of a kind of :mod:`~belated.policies._base.entry_points` as :meth:`Learner.replay` takes them; the reward
+    of an event without one is ``NO_REWARD``."""
+    codes = (kind << entry_points.ARM_BITS) + np.asarray(arms, np.int64)
+    columns = np.broadcast_arrays(*np.atleast_1d(codes, numbers, ranks, rewards))
+    return np.column_stack([np.asarray(column, np.float64) for column in columns])
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -35,6 +35,7 @@ class PrefixElimination(EliminationPolicy, PrefixPolicy):
         "SE with bounds max_M p - r(1 - p), p = S_M/M, and min_M p + r(p), p = (S_M + x_M)/M, "
         "r(p) = min(sqrt(b/2), b + sqrt(b(b + 2p))), b = 4c/M, M first pulls"
     )
+    version = 2  # 0.1.0 might eliminate an arm on an exact tie of its bounds
     introduced_here = True
 
     def regret_bound(self, problem: Problem, horizon: int) -> Bound | None:

@@ -6,11 +6,12 @@ A type is declared here once, with its status and its documentation. Code raises
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 
 import structlog
 
-from belated.errors import ApiError, StorageError
+from belated.errors import ApiError, NewerSchema, StorageError
 
 PREFIX = "urn:belated:problem:"
 
@@ -47,10 +48,14 @@ class ProblemType(Enum):
         "Choose another name.",
     )
     EXPERIMENT_STOPPED = (409, "The experiment is stopped.", "Resume it, or show your own default.")
+    AMBIGUOUS_ID = (
+        409,
+        "Several experiments have a decision with this id, and the request does not name one of them.",
+        "Send it with `?experiment=NAME`.",
+    )
     ID_IN_USE = (
         409,
-        "The id was used in a different request: another experiment, unit, metadata or count, or with and without "
-        "count.",
+        "The experiment has the id of a different request: another unit, metadata or count, or with and without count.",
         "Send the original request unchanged, or choose another id.",
     )
     ARM_EXISTS = (409, "The experiment was created with an arm of this name.", "Choose another name.")
@@ -134,6 +139,12 @@ class ProblemType(Enum):
         "Send the same request again: with an id it counts once.",
     )
 
+    NEWER_SCHEMA = (
+        503,
+        "A newer version of belated has taken over the database; this server reads, but writes nothing any more.",
+        "Send the request to a server of the newer version; restart this one with it.",
+    )
+
     def __init__(self, status: int, when: str, remedy: str = "See the message.") -> None:
         self.kind = self.name.lower().replace("_", "-")
         """What follows ``urn:belated:problem:``; it never changes."""
@@ -153,9 +164,20 @@ def unknown_experiment(name: str) -> ApiError:
     )
 
 
-def unknown_decision(id: str) -> ApiError:
-    """The error for an id that no decision has."""
-    return ProblemType.UNKNOWN_DECISION.error(f"there is no decision {id!r}; give the id of a decision that was made.")
+def unknown_decision(id: str, experiment: str | None = None) -> ApiError:
+    """The error for an id that no decision has, in any experiment or in one."""
+    where = "" if experiment is None else f" in the experiment {experiment!r}"
+    return ProblemType.UNKNOWN_DECISION.error(
+        f"there is no decision {id!r}{where}; give the id of a decision that was made."
+    )
+
+
+def ambiguous_id(id: str, names: Collection[str]) -> ApiError:
+    """The error for an id that decisions of several experiments have."""
+    shown = ", ".join(sorted(names)[:10])
+    return ProblemType.AMBIGUOUS_ID.error(
+        f"{len(names)} experiments have a decision {id!r} ({shown}); name the one that is meant, as ?experiment=NAME."
+    )
 
 
 def experiment_stopped(name: str) -> ApiError:
@@ -169,6 +191,8 @@ def public_error(error: Exception) -> ApiError:
     """What the caller is told about an error; only the log says where the database is and what is wrong with it."""
     if isinstance(error, ApiError):
         return error
+    if isinstance(error, NewerSchema):
+        return ProblemType.NEWER_SCHEMA.error(f"this server writes nothing any more: {error}")
     if isinstance(error, StorageError):
         log.error("storage", detail=str(error))
         return ProblemType.STORAGE.error(

@@ -108,7 +108,7 @@ def test_long_curves_are_thinned(db: str) -> None:
     writer.run(operations.create("e", checked_spec(["a"], {"name": "UCB"}, 0, None)))
     made = [decision.event for _, decision in writer.run(operations.decide("e", (), 700, {}))[0]]
     told = [operations.feedback(each.id, 1.0, each.at + (n + 1) * SECOND) for n, each in enumerate(made) if n % 7]
-    writer.run(Operation(lambda tx: [each.act(tx) for each in told], (), tuple(each.id for each in made)))
+    writer.run(Operation(lambda tx: [each.act(tx) for each in told], (), tuple((None, each.id) for each in made)))
     writer.stop()
     with mock.patch.object(timestamps, "now", return_value=1 << 57):
         [curve] = curves_of(db, ["a"]).curves

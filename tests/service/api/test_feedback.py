@@ -152,7 +152,7 @@ def test_the_document_has_all_of_an_item_and_any_object_is_read() -> None:
     schemas = openapi.document()["components"]["schemas"]
     wanted, other = schemas["FeedbacksRequest"]["properties"]["feedback"]["items"]["anyOf"]
     assert wanted == {"$ref": "#/components/schemas/FeedbackItem"}
-    assert set(schemas["FeedbackItem"]["properties"]) == {"id", "reward", "observed_at"}
+    assert set(schemas["FeedbackItem"]["properties"]) == {"id", "reward", "observed_at", "experiment"}
     assert schemas["FeedbackItem"]["required"] == ["id", "reward"]
     assert (other["type"], "properties" in other) == ("object", False)
 

@@ -108,7 +108,6 @@ def test_an_id_is_used_once(http: httpx2.Client) -> None:
     assert http.post(path, json={**first, "metadata": {"b": [1.5, None, True], "a": 1}}).status_code == 200
     for other in ({"unit": "u2"}, {"metadata": {"a": 2}}, {"metadata": None}, {"unit": None}):
         refusal(http.post(path, json={**first, **other}), 409, "id-in-use")
-    refusal(http.post("/v1/experiments/other/decisions", json=first), 409, "id-in-use")
     found = http.get("/v1/decisions/mine").json()
     assert (found["unit"], found["metadata"]) == ("u1", {"a": 1, "b": [1.5, None, True]})
 
@@ -142,21 +141,78 @@ def test_an_id_is_used_in_one_form(http: httpx2.Client) -> None:
     assert http.post("/v1/experiments", json={**COLOURS, "name": "forms"}).status_code in (200, 201)
     many = http.post(path, json={"id": "several", "count": 2})
     assert many.status_code == 201
-    for where in (path, "/v1/experiments/forms/decisions"):
-        told = refusal(http.post(where, json={"id": "several"}), 409, "id-in-use")
-        assert "the id 'several' belongs to another request" in told
+    told = refusal(http.post(path, json={"id": "several"}), 409, "id-in-use")
+    assert "the id 'several' belongs to another request" in told
     assert http.post(path, json={"id": "several", "count": 2}).json() == many.json()
     one = http.post(path, json={"id": "one of them"})
     assert one.status_code == 201
-    for where in (path, "/v1/experiments/forms/decisions"):
-        for count in (1, 2):
-            told = refusal(http.post(where, json={"id": "one of them", "count": count}), 409, "id-in-use")
-            assert "the id 'one of them' belongs to another request" in told
+    for count in (1, 2):
+        told = refusal(http.post(path, json={"id": "one of them", "count": count}), 409, "id-in-use")
+        assert "the id 'one of them' belongs to another request" in told
     assert http.get("/v1/decisions/one%20of%20them.0").status_code == 404
     again = http.post(path, json={"id": "one of them"})
     assert (again.status_code, again.json()) == (200, one.json())
+    forms = "/v1/experiments/forms/decisions"
+    assert http.post(forms, json={"id": "several"}).status_code == 201
     http.post("/v1/experiments/forms/stop")
-    refusal(http.post("/v1/experiments/forms/decisions", json={"id": "several"}), 409, "id-in-use")
+    refusal(http.post(forms, json={"id": "several", "count": 2}), 409, "id-in-use")
+    http.post("/v1/experiments/forms/resume")
+
+
+def test_ids_of_two_experiments_are_told_apart(http: httpx2.Client) -> None:
+    names = ("twin-1", "twin-2")
+    for seed, name in enumerate(names):
+        assert http.post("/v1/experiments", json={**COLOURS, "name": name, "seed": seed}).status_code in (200, 201)
+        made = http.post(f"/v1/experiments/{name}/decisions", json={"id": "shared", "unit": name})
+        assert (made.status_code, made.json()["experiment"]) == (201, name)
+        again = http.post(f"/v1/experiments/{name}/decisions", json={"id": "shared", "unit": name})
+        assert (again.status_code, again.json()) == (200, made.json())
+    for answer in (
+        http.get("/v1/decisions/shared"),
+        http.post("/v1/decisions/shared/feedback", json={"reward": 1}),
+        http.post("/v1/decisions/shared/cancel"),
+    ):
+        told = refusal(answer, 409, "ambiguous-id")
+        assert "twin-1, twin-2" in told
+        assert "?experiment=NAME" in told
+    path = "/v1/decisions/shared"
+    assert http.post(f"{path}/feedback?experiment=twin-1", json={"reward": 1}).json()["experiment"] == "twin-1"
+    found = [http.get(f"{path}?experiment={name}").json() for name in names]
+    assert [(each["unit"], each["status"]) for each in found] == [("twin-1", "observed"), ("twin-2", "pending")]
+    curves = [http.get(f"/v1/experiments/{name}/delays").json()["curves"] for name in names]
+    assert [sum(arm["observed"] for arm in each) for each in curves] == [1, 0]
+    ages = {line.split('"')[1]: float(line.split()[-1]) for line in metric(http, "belated_oldest_pending_seconds")}
+    assert ages["twin-1"] == 0.0
+    assert ages["twin-2"] > 0.0
+    assert http.post(f"{path}/cancel?experiment=twin-2").status_code == 201
+    assert http.get(f"{path}?experiment=twin-2").json()["status"] == "cancelled"
+    assert http.get("/v1/experiments/twin-1").json()["pending"] == 0
+    refusal(http.get(f"{path}?experiment=colours"), 404, "unknown-decision")
+    refusal(http.get(f"{path}?experiment=nobody"), 404, "unknown-experiment")
+    refusal(http.get(f"{path}?experiment=-"), 422, "invalid-query")
+    refusal(http.get(f"{path}?experiment=twin-1&experiment=twin-2"), 422, "invalid-query")
+
+
+def metric(http: httpx2.Client, name: str) -> list[str]:
+    return [line for line in http.get("/metrics").text.splitlines() if line.startswith(f"{name}{{")]
+
+
+def test_items_of_batch_feedback_may_name_their_experiment(http: httpx2.Client) -> None:
+    for seed, name in enumerate(("pair-1", "pair-2")):
+        assert http.post("/v1/experiments", json={**COLOURS, "name": name, "seed": seed}).status_code in (200, 201)
+        assert http.post(f"/v1/experiments/{name}/decisions", json={"id": "both", "count": 3}).status_code == 201
+    item = {"id": "both.0", "reward": 1}
+
+    def results(query: str, *items: dict[str, Any]) -> list[int]:
+        told = http.post(f"/v1/feedback{query}", json={"feedback": list(items)}).json()["results"]
+        return [each["status"] for each in told]
+
+    assert results("", item, {**item, "experiment": "pair-2"}) == [409, 201]
+    assert results("?experiment=pair-1", item, {**item, "id": "both.1", "experiment": "pair-2"}) == [201, 201]
+    assert results("?experiment=pair-1", {**item, "experiment": "nobody"}, {**item, "experiment": "-"}) == [404, 422]
+    for name, seen in {"pair-1": ["observed", "pending"], "pair-2": ["observed", "observed"]}.items():
+        found = [http.get(f"/v1/decisions/both.{each}?experiment={name}").json()["status"] for each in (0, 1)]
+        assert found == seen
 
 
 def test_many_at_once_agree_on_one_form(http: httpx2.Client) -> None:

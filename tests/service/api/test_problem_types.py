@@ -67,6 +67,8 @@ def cases() -> Iterator[Case]:
         if "{id}" in route.path:
             yield name, "unknown-decision", route.path.format(id="nobody"), body
             yield name, "experiment-damaged", route.path.format(id="damaged-1"), body
+            yield name, "ambiguous-id", route.path.format(id="shared"), body
+            yield name, "unknown-experiment", f"{route.path.format(id='shared')}?experiment=nobody", body
     create = "POST /v1/experiments"
     yield from spec_cases(create, "/v1/experiments", SPEC)
     silent = {**SPEC, "silence": {"after": 1, "reward": 0}}
@@ -84,7 +86,6 @@ def cases() -> Iterator[Case]:
     yield imported, "experiment-exists", "/v1/experiments/colours/history", {"json": history()}
     yield imported, "experiment-damaged", "/v1/experiments/damaged/history", {"json": history(seed=0)}
     yield imported, "experiment-stopped", "/v1/experiments/stopped/history", {"json": history()}
-    yield imported, "id-in-use", "/v1/experiments/used/history", {"json": history()}
     yield imported, "history-differs", path, {"json": history(decisions=[1, 1])}
     yield imported, "history-out-of-order", path, {"json": history(answers=[[5, 0, 1.0]])}
     decide = f"POST {EXPERIMENT}/decisions"
@@ -108,7 +109,11 @@ def prepare(http: httpx2.Client) -> None:
         "stopped": {"seed": 3},
     }.items():
         assert http.post("/v1/experiments", json={**SPEC, "name": name, **more}).status_code == 201
-    ids = {"colours": ["pending", "observed", "cancelled", "used.0"], "damaged": ["damaged-1"], "closed": ["closed-1"]}
+    ids = {
+        "colours": ["pending", "observed", "cancelled", "shared"],
+        "damaged": ["damaged-1"],
+        "closed": ["closed-1", "shared"],
+    }
     for name, each in ids.items():
         for id in each:
             assert http.post(f"/v1/experiments/{name}/decisions", json={"id": id}).status_code == 201

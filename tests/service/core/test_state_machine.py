@@ -145,16 +145,19 @@ class Machine(RuleBasedStateMachine):
             return self.verbs.decide(name, data.draw(st.none() | IDS), data.draw(UNITS), count)
         if kind == "impute":
             return self.verbs.impute(name)
-        id = self.known_id(data)
+        of, id = self.known_id(data)
+        named = data.draw(st.sampled_from([None, of, of or name]))
         if kind == "feedback":
-            return self.verbs.feedback(id, data.draw(REWARDS))
-        return self.verbs.cancel(id) if kind == "cancel" else self.verbs.look(id)
+            return self.verbs.feedback(id, data.draw(REWARDS), named)
+        return self.verbs.cancel(id, named) if kind == "cancel" else self.verbs.look(id, named)
 
-    def known_id(self, data: st.DataObject) -> str:
-        """An id, as likely in each of the states that there are; or one that may be made, perhaps just before."""
-        states: dict[str, list[str]] = {"unknown": ["nobody"], "perhaps": PERHAPS}
-        for id, each in self.verbs.model.made.items():
-            states.setdefault(each.status, []).append(id)
+    def known_id(self, data: st.DataObject) -> tuple[str | None, str]:
+        """(experiment, id) of a decision, as likely in each of the states that there are; or an id that may be made,
+        perhaps just before."""
+        perhaps: list[tuple[str | None, str]] = [(None, id) for id in PERHAPS]
+        states: dict[str, list[tuple[str | None, str]]] = {"unknown": [(None, "nobody")], "perhaps": perhaps}
+        for pair, each in self.verbs.model.made.items():
+            states.setdefault(each.status, []).append(pair)
         return data.draw(st.sampled_from(states[data.draw(st.sampled_from(sorted(states)))]))
 
     @rule(data=st.data(), kind=st.sampled_from(VERBS))
@@ -169,11 +172,12 @@ class Machine(RuleBasedStateMachine):
     def a_whole_life(self, data: st.DataObject, id: str, reward: float, other: float) -> None:
         """Decided, answered and taken back in one transaction, in any order."""
         name = data.draw(st.sampled_from(NAMES))
+        named = data.draw(st.sampled_from([None, name]))
         steps = [
             self.verbs.decide(name, id, None, None),
-            self.verbs.feedback(id, reward),
-            self.verbs.feedback(id, other),
-            self.verbs.cancel(id),
+            self.verbs.feedback(id, reward, named),
+            self.verbs.feedback(id, other, named),
+            self.verbs.cancel(id, named),
         ]
         self.do(*data.draw(st.permutations([*steps, self.verbs.decide(name, id, None, None), self.verbs.impute(name)])))
 
@@ -181,24 +185,25 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data(), reward=REWARDS)
     def answered_when_silence_ends(self, data: st.DataObject, reward: float) -> None:
         """The answer, or that it was never shown, comes in the transaction in which silence becomes one."""
-        id = data.draw(st.sampled_from(self.waiting()))
-        made = self.verbs.model.made[id]
+        name, id = data.draw(st.sampled_from(self.waiting()))
+        made = self.verbs.model.made[name, id]
         assert made.deadline is not None
         self.verbs.time = max(self.verbs.time, made.deadline)
-        come = self.verbs.feedback(id, reward) if data.draw(st.booleans()) else self.verbs.cancel(id)
+        come = self.verbs.feedback(id, reward, name) if data.draw(st.booleans()) else self.verbs.cancel(id, name)
         steps = [come, self.verbs.impute(made.experiment), self.verbs.impute(made.experiment)]
         self.do(*data.draw(st.permutations(steps)))
 
-    def waiting(self) -> list[str]:
-        """The ids of decisions for which silence will become an answer."""
+    def waiting(self) -> list[tuple[str, str]]:
+        """(experiment, id) of decisions for which silence will become an answer."""
         made = self.verbs.model.made
-        return [id for id, each in made.items() if each.status == PENDING and each.deadline is not None]
+        return [pair for pair, each in made.items() if each.status == PENDING and each.deadline is not None]
 
     @precondition(lambda self: any(each.status == IMPUTED for each in self.verbs.model.made.values()))
     @rule(data=st.data(), reward=REWARDS)
     def late_feedback(self, data: st.DataObject, reward: float) -> None:
-        imputed = [id for id, each in self.verbs.model.made.items() if each.status == IMPUTED]
-        self.do(self.verbs.feedback(data.draw(st.sampled_from(imputed)), reward))
+        imputed = [pair for pair, each in self.verbs.model.made.items() if each.status == IMPUTED]
+        name, id = data.draw(st.sampled_from(imputed))
+        self.do(self.verbs.feedback(id, reward, name))
 
     # ---- time, restarts ----
 

@@ -17,11 +17,12 @@ from commands import belated
 from postgres import fresh
 from work import EXPERIMENTS, StepWriter
 
-from belated.errors import StorageError
+from belated.errors import DuplicateError, StorageError
 from belated.service.core import operations
 from belated.service.core.verify import verify
 from belated.service.storage import schema
 from belated.service.storage.database import Database
+from belated.service.storage.events import Event
 from belated.service.storage.journal import open_journal
 from belated.service.storage.schema import migrate, schema_version
 from belated.service.storage.sqlite import SQLite
@@ -330,4 +331,44 @@ def test_the_same_is_so_on_postgresql(postgres: str) -> None:
         ("plain", 10, None),
         ("silent", 15, None),
     ]
+    journal.close()
+
+
+def test_an_older_database_is_verified_without_a_migration(tmp_path: Path) -> None:
+    path = tmp_path / "bandits.db"
+    shutil.copy(SCHEMA1, path)
+    before = digest(path)
+    done = belated("verify", "--db", str(path))
+    assert done.returncode == 0, done.stderr
+    assert "correct" in done.stdout
+    assert digest(path) == before
+    refused = belated("keys", "list", "--db", str(path))
+    assert refused.returncode != 0
+    assert "start the server on it once" in refused.stderr
+
+
+def test_ids_become_unique_per_experiment(db: str) -> None:
+    """From schema 2, in which they were unique across all experiments."""
+    make_some(db)
+    database = open_small(db)
+    database.execute("DROP INDEX belated_events_of_id")
+    database.execute("CREATE UNIQUE INDEX belated_events_of_id ON belated_events (id, kind) WHERE id IS NOT NULL")
+    database.execute("UPDATE belated_meta SET value = '2' WHERE name = 'schema'")
+    database.close()
+    events = contents(db)[0]["belated_events"]
+    writer = StepWriter(lambda: open_journal(db))
+    writer.start()
+    assert contents(db)[0]["belated_events"] == events
+    (made,) = writer.together([operations.decide("silent", ("plain0",), 1, {})])
+    assert made[1] is None
+    told = writer.together(
+        [operations.feedback("plain0", 1.0, None), operations.feedback("plain0", 1.0, None, "plain")]
+    )
+    assert [getattr(error, "kind", None) for _, error in told] == ["ambiguous-id", None]
+    with pytest.raises(DuplicateError):
+        writer.journal.append([(1, Event(10**6, "decided", 1, "plain0", 9, 0, 9))])
+    writer.journal.database.rollback()
+    writer.stop()
+    journal = open_journal(db)
+    assert [each.error for each in verify(journal)] == [None, None]
     journal.close()

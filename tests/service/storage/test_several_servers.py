@@ -93,7 +93,8 @@ def test_a_transaction_locks_the_experiments_it_is_about(postgres: str) -> None:
             sql = f"SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = {here}"
             return int(connection.execute(sql).fetchall()[0][0])  # type: ignore[arg-type]
 
-    for names, ids, held in [((), (), 0), (("one",), (), 1), ((), ("of-one",), 1), (("one",), ("of-third",), 2)]:
+    by_id = [((), (), 0), (("one",), (), 1), ((), ((None, "of-one"),), 1), (("one",), ((None, "of-third"),), 2)]
+    for names, ids, held in [*by_id, (("one",), (("one", "of-third"),), 1)]:
         assert writer.together([operations.Operation(locks, names, ids)]) == [(held, None)]
     writer.stop()
 

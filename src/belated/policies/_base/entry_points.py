@@ -73,38 +73,85 @@ def add_feedback(policy: Any, state: State, arm: Any, reward: Any, rank: Any, pu
     interface.record_feedback(policy, state, np.uint32(arm), reward, rank, pulled_at, now)
 
 
+@inline
+def _correct(
+    policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, observed: Any, total: Any, now: Any
+) -> None:
+    if rank >= 0:
+        interface.on_correction(policy, state, arm, rank, pulled_at, float(pulls), observed, total)
+    state.pulls[arm] += pulls
+    state.observed[arm] += observed
+    state.total[arm] += total
+    interface.after_correction(policy, state, arm, now)
+
+
 def correct(
     policy: Any, state: State, arm: Any, rank: Any, pulled_at: Any, pulls: Any, observed: Any, total: Any, now: Any
 ) -> None:
     """Add to the counts of an arm, and to what is kept of one of its pulls (none if ``rank`` is negative), and tell the
     policy."""
-    place = np.uint32(arm)
-    if rank >= 0:
-        interface.on_correction(policy, state, place, rank, pulled_at, float(pulls), observed, total)
-    state.pulls[place] += pulls
-    state.observed[place] += observed
-    state.total[place] += total
-    interface.after_correction(policy, state, place, now)
+    _correct(policy, state, np.uint32(arm), rank, pulled_at, pulls, observed, total, now)
 
 
-def replay(policy: Any, state: State, arms: Any, ranks: Any, feedback: Any, before: Any, rewards: Any) -> Any:
-    """Replay the decisions and feedback of a bandit; feedback i arrived after ``before[i]`` decisions.
+@inline
+def change_of_total(before: Any, largest: Any, change: Any) -> Any:
+    """What a correction adds to an arm's sum: adjusted to keep the sum between 0 and the number of rewards, as sums
+    that are subtracted in another order can differ in the last bit."""
+    after = before + change
+    return change if 0.0 <= after <= largest else min(max(after, 0.0), largest) - before
 
-    Fill in ``ranks``. Return the first decision whose arm differs from ``arms``, or -1.
-    """
-    number = 0
-    for place in range(feedback.shape[0] + 1):
-        until = before[place] if place < feedback.shape[0] else arms.shape[0]
-        while number < until:
-            arm, rank = _decide(policy, state, number + 1)
-            if arm != arms[number]:
-                return number
-            ranks[number] = rank
-            number += 1
-        if place < feedback.shape[0]:
-            id = feedback[place]
-            interface.record_feedback(policy, state, np.uint32(arms[id]), rewards[place], ranks[id], id + 1, number + 1)
-    return -1
+
+DECIDED, OBSERVED, CANCELLED, REPLACED = range(4)
+"""The kinds of events that :func:`replay` knows."""
+ARM_BITS = 32
+"""An event's first number is its kind, shifted by this, plus the arm."""
+NO_REWARD = -1.0
+"""The reward of an event that has none."""
+
+
+def replay(policy: Any, state: State, events: Any, imputed: Any, last_kind: Any, decisions: Any) -> Any:
+    """Repeat events after a number of decisions: rows of (kind and arm, number of the decision, rank, reward).
+
+    The arms are those of the events: the policy is asked, too, as its ``choose`` may change the state, but what it
+    chooses is only compared. ``imputed`` is the reward that a REPLACED event replaces; ``last_kind`` is the last kind
+    that the policy supports, and a CANCELLED event has a reward only if that is REPLACED. Returns (how many events were
+    repeated, decisions by then, the first event for which the policy chooses another arm, or -1): the next event, if
+    there is one, is not one that could follow."""
+    other = -1
+    for place in range(events.shape[0]):
+        code = np.int64(events[place, 0])
+        kind, number = code >> ARM_BITS, code & ((1 << ARM_BITS) - 1)
+        pull, rank, reward = np.int64(events[place, 1]), np.int64(events[place, 2]), events[place, 3]
+        now = decisions + 1
+        if kind > last_kind or number >= state.arms:
+            return place, decisions, other
+        arm = np.uint32(number)
+        if kind == DECIDED:
+            if pull != decisions or rank != state.pulls[arm]:
+                return place, decisions, other
+            chosen = interface.choose(policy, state, now)
+            if other < 0 and chosen != number:
+                other = place
+            interface.record_pull(policy, state, arm, rank, now)
+            decisions += 1
+            continue
+        has_reward = 0.0 <= reward <= 1.0
+        is_pending = kind == CANCELLED and reward == NO_REWARD
+        if not (0 <= rank <= pull < decisions and (has_reward or is_pending)):
+            return place, decisions, other
+        if kind == OBSERVED:
+            interface.record_feedback(policy, state, arm, reward, rank, pull + 1, now)
+        elif kind == REPLACED:
+            change = change_of_total(state.total[arm], state.observed[arm], reward - imputed)
+            _correct(policy, state, arm, rank, pull + 1, 0, 0.0, change, now)
+        elif is_pending:
+            _correct(policy, state, arm, rank, pull + 1, -1, 0.0, 0.0, now)
+        elif last_kind < REPLACED:
+            return place, decisions, other
+        else:
+            change = change_of_total(state.total[arm], state.observed[arm] - 1.0, -reward)
+            _correct(policy, state, arm, rank, pull + 1, -1, -1.0, change, now)
+    return events.shape[0], decisions, other
 
 
 def bounds(policy: Any, state: State, arm: Any, now: Any) -> Any:

@@ -83,6 +83,9 @@ class Policy(Validated, ABC):
     """The rule in one line, for ``belated policies``."""
     arena_variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     """The parameters with which it enters the arena, once for each entry."""
+    version: ClassVar[int] = 1
+    """Raised when the policy decides otherwise than before: what was decided by another version is kept, not decided
+    again."""
     introduced_here: ClassVar[bool] = False
     """Whether the policy was first published with this package."""
     superseded_by: ClassVar[str] = ""

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from belated.errors import ApiError
 from belated.service.api import codec, messages
 from belated.service.api.codec import json_response, service_of
-from belated.service.api.routing import DECISION, EXPERIMENT, RouteGroup
+from belated.service.api.routing import DECISION, EXPERIMENT, IN_EXPERIMENT, RouteGroup
 from belated.service.core import operations
 from belated.service.core.experiment import DecisionState, Experiment
 from belated.service.core.service import Service
@@ -60,6 +60,7 @@ async def decide(request: Request) -> Response:
     "POST /v1/decisions/{id}/feedback",
     "writer",
     request=messages.FeedbackRequest,
+    query=(IN_EXPERIMENT,),
     answer=messages.DecisionStatusAnswer,
     created="It counts.",
     done="The same reward again: nothing changed.",
@@ -74,8 +75,8 @@ async def feedback(request: Request) -> Response:
     """Report the reward of a decision; repeating the request has no effect."""
     asked = await codec.parse_body(request, messages.FeedbackRequest)
     observed_at = codec.parse_time(asked.observed_at)
-    service = service_of(request)
-    operation = operations.feedback(codec.decision_id(request), codec.unsigned(asked.reward), observed_at)
+    service, id, name = service_of(request), codec.decision_id(request), IN_EXPERIMENT.value(request)
+    operation = operations.feedback(id, codec.unsigned(asked.reward), observed_at, name)
     try:
         outcome = await service.submit(operation)
     except ApiError as error:
@@ -105,16 +106,18 @@ def _count_feedback(service: Service, outcome: Outcome) -> None:
     "POST /v1/feedback",
     "writer",
     request=messages.FeedbacksRequest,
+    query=(IN_EXPERIMENT,),
     answer=messages.FeedbacksAnswer,
     done="Each item was accepted or refused on its own: see `results`.",
 )
 async def feedbacks(request: Request) -> Response:
     """Report many rewards, each with its own result."""
+    name = IN_EXPERIMENT.value(request)
     asked = await codec.parse_body(request, messages.FeedbacksRequest)
     for index, raw in enumerate(asked.feedback):
         if bytes(raw)[:1] != b"{":
             raise ProblemType.INVALID_BODY.error(f"Expected `object` - at `$.feedback[{index}]`; {codec.SEE_OPENAPI}")
-    items = [_parse_item(raw, index) for index, raw in enumerate(asked.feedback)]
+    items = [_parse_item(raw, index, name) for index, raw in enumerate(asked.feedback)]
     service = service_of(request)
     results = []
     for (id, _), outcome in zip(items, await service.submit(_batch(items)), strict=True):
@@ -133,7 +136,7 @@ class _OnlyId(msgspec.Struct):
     id: Any = None
 
 
-def _parse_item(raw: msgspec.Raw, index: int) -> Item:
+def _parse_item(raw: msgspec.Raw, index: int, experiment: str | None) -> Item:
     try:
         item = codec.decode_message(raw, messages.FeedbackItem)
     except msgspec.ValidationError as error:
@@ -144,7 +147,8 @@ def _parse_item(raw: msgspec.Raw, index: int) -> Item:
         observed_at = codec.parse_time(item.observed_at, f"feedback[{index}].observed_at")
     except ApiError as error:
         return (item.id, error)
-    return (item.id, operations.feedback(item.id, codec.unsigned(item.reward), observed_at))
+    name = item.experiment or experiment
+    return (item.id, operations.feedback(item.id, codec.unsigned(item.reward), observed_at, name))
 
 
 def _item_id(raw: msgspec.Raw) -> str | None:
@@ -167,13 +171,15 @@ def _batch(items: list[Item]) -> Operation:
                 outcomes.append(error)
         return outcomes
 
-    ids = tuple(id for _, operation in items if isinstance(operation, Operation) for id in operation.ids)
-    return Operation(act, (), ids)
+    valid = [operation for _, operation in items if isinstance(operation, Operation)]
+    names = {name for operation in valid for name in operation.names}
+    return Operation(act, tuple(names), tuple(pair for operation in valid for pair in operation.ids))
 
 
 @routes.declare(
     "POST /v1/decisions/{id}/cancel",
     "writer",
+    query=(IN_EXPERIMENT,),
     answer=messages.DecisionStatusAnswer,
     created="Cancelled now.",
     done="It was already cancelled.",
@@ -181,16 +187,22 @@ def _batch(items: list[Item]) -> Operation:
 )
 async def cancel(request: Request) -> Response:
     """Cancel a decision that was never shown: it is removed from the statistics."""
-    experiment, decision, new = await service_of(request).submit(operations.cancel(codec.decision_id(request)))
+    operation = operations.cancel(codec.decision_id(request), IN_EXPERIMENT.value(request))
+    experiment, decision, new = await service_of(request).submit(operation)
     return json_response(status_view(experiment, decision), created=new)
 
 
-@routes.declare("GET /v1/decisions/{id}", "reader", query=(), answer=messages.DecisionStatusAnswer, refusals=DECISION)
+@routes.declare(
+    "GET /v1/decisions/{id}",
+    "reader",
+    query=(IN_EXPERIMENT,),
+    answer=messages.DecisionStatusAnswer,
+    refusals=DECISION,
+)
 async def decision(request: Request) -> Response:
     """A decision and its outcome."""
-    return json_response(
-        status_view(*await service_of(request).submit(operations.decision(codec.decision_id(request))))
-    )
+    operation = operations.decision(codec.decision_id(request), IN_EXPERIMENT.value(request))
+    return json_response(status_view(*await service_of(request).submit(operation)))
 
 
 # ---- views ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -123,7 +124,6 @@ async def resume(request: Request) -> Response:
         *SPEC,
         ProblemType.EXPERIMENT_EXISTS,
         ProblemType.EXPERIMENT_STOPPED,
-        ProblemType.ID_IN_USE,
         ProblemType.HISTORY_DIFFERS,
         ProblemType.HISTORY_OUT_OF_ORDER,
         ProblemType.EXPERIMENT_DAMAGED,
@@ -164,7 +164,7 @@ async def _experiment_response(request: Request, operation: Operation, *, create
         experiment, new = operation.act(tx)
         return experiment_view(experiment), new
 
-    view, new = await service_of(request).submit(Operation(act, operation.names, operation.ids))
+    view, new = await service_of(request).submit(msgspec.structs.replace(operation, act=act))
     return json_response(view, created=creates and new)
 
 

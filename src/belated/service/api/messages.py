@@ -104,8 +104,8 @@ class DecisionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: Annotated[
         NewId | None,
         doc(
-            "Your id, an idempotency key that never expires. If omitted, the server generates one, and a "
-            "repeated request makes another decision."
+            "Your id, an idempotency key that never expires, unique in the experiment. If omitted, the server "
+            "generates one, and a repeated request makes another decision."
         ),
     ] = None
     unit: Annotated[
@@ -139,6 +139,9 @@ class FeedbackItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: Annotated[Id, doc("The id of the decision.")]
     reward: Annotated[Reward, doc("The reward.")]
     observed_at: Annotated[Time | None, doc(_OBSERVED_AT)] = None
+    experiment: Annotated[
+        ExperimentName | None, doc("The experiment that the decision belongs to, if not the one in the query.")
+    ] = None
 
 
 class FeedbacksRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -162,7 +162,7 @@ async def livez(request: Request) -> Response:
 @server_routes.declare("GET /readyz", None, answer=StateAnswer)
 async def readyz(request: Request) -> Response:
     """Whether storage accepts writes."""
-    await service_of(request).submit(Operation(lambda tx: tx.journal.touch(timestamps.now())))
+    await service_of(request).submit(Operation(lambda tx: tx.touch()))
     return json_response(StateAnswer("ready"))
 
 

@@ -141,9 +141,10 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
             parameters.append(
                 {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
             )
-    for each in route.query or ():
-        schema = {"type": "integer", "minimum": each.minimum, "maximum": each.maximum, "default": each.default}
-        parameters.append({"name": each.name, "in": "query", "description": each.description, "schema": schema})
+    parameters += [
+        {"name": each.name, "in": "query", "description": each.description, "schema": each.schema}
+        for each in route.query or ()
+    ]
     return parameters
 
 

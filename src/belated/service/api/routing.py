@@ -3,12 +3,14 @@ body size and key, and dispatches to handlers. Paths that are not part of the AP
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
 import structlog
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -16,9 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from belated.errors import ApiError, StorageError
 from belated.service.api.codec import error_response, too_large
-from belated.service.api.messages import MAX_BODY
+from belated.service.api.messages import MAX_BODY, ExperimentName
 from belated.service.auth import bearer_key
 from belated.service.core.service import Service
+from belated.service.core.spec import NAME
 from belated.service.problem_types import ProblemType
 from belated.service.settings import is_loopback
 
@@ -34,6 +37,7 @@ ANY_REQUEST = (
     ProblemType.BUSY,
     ProblemType.STOPPED,
     ProblemType.STORAGE,
+    ProblemType.NEWER_SCHEMA,
 )
 """What any request may be refused with."""
 KEYED = (ProblemType.NO_KEY, ProblemType.UNKNOWN_KEY, ProblemType.NOT_ALLOWED)
@@ -41,7 +45,12 @@ KEYED = (ProblemType.NO_KEY, ProblemType.UNKNOWN_KEY, ProblemType.NOT_ALLOWED)
 BODY = (ProblemType.MALFORMED_JSON, ProblemType.TOO_LARGE, ProblemType.NOT_JSON, ProblemType.INVALID_BODY)
 """What a route with a body may be refused with as well."""
 EXPERIMENT = (ProblemType.UNKNOWN_EXPERIMENT, ProblemType.EXPERIMENT_DAMAGED)
-DECISION = (ProblemType.UNKNOWN_DECISION, ProblemType.EXPERIMENT_DAMAGED)
+DECISION = (
+    ProblemType.UNKNOWN_DECISION,
+    ProblemType.UNKNOWN_EXPERIMENT,
+    ProblemType.EXPERIMENT_DAMAGED,
+    ProblemType.AMBIGUOUS_ID,
+)
 
 
 class QueryParameter(NamedTuple):
@@ -52,6 +61,11 @@ class QueryParameter(NamedTuple):
     maximum: int
     default: int
     description: str
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What it may be, as JSON schema."""
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum, "default": self.default}
 
     def value(self, request: Request) -> int:
         """Its value in a request."""
@@ -64,6 +78,30 @@ class QueryParameter(NamedTuple):
                 f"{self.name} is {text!r}; give an integer from {self.minimum} to {self.maximum}."
             )
         return value
+
+
+class NameParameter(NamedTuple):
+    """The name of an experiment in the query string."""
+
+    name: str
+    description: str
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What it may be, as JSON schema."""
+        return msgspec.json.schema(ExperimentName)
+
+    def value(self, request: Request) -> str | None:
+        """Its value in a request; None if it is not there."""
+        text = request.query_params.get(self.name)
+        if text is not None and not re.fullmatch(NAME, text):
+            raise ProblemType.INVALID_QUERY.error(f"{self.name} is {text!r}; give the name of an experiment.")
+        return text
+
+
+IN_EXPERIMENT = NameParameter(
+    "experiment", "The experiment that the decision belongs to. Needed only if several have a decision with this id."
+)
 
 
 @dataclass(frozen=True)
@@ -87,7 +125,7 @@ class Route:
     request: Any = None
     """The message in the body."""
     optional_body: bool = False
-    query: tuple[QueryParameter, ...] | None = None
+    query: tuple[QueryParameter | NameParameter, ...] | None = None
     """Its query parameters; others are refused. None: the query string is ignored."""
 
     @property

@@ -6,14 +6,34 @@ import hashlib
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
+import structlog
 
 from belated.errors import IncompatibleState, StateError
-from belated.live.learner import Learner
+from belated.live.learner import Learner, pack_events
+from belated.policies._base.entry_points import ARM_BITS, CANCELLED, DECIDED, NO_REWARD, OBSERVED, REPLACED
 from belated.service.core.spec import make_policy, read_spec
 from belated.service.storage.events import MOVED, Event, Kind
 from belated.service.storage.journal import Journal, StoredExperiment
 
+log = structlog.get_logger()
+
 PENDING = "pending"
+_IMPUTED = REPLACED + 1
+_CODES = {
+    Kind.DECIDED: DECIDED << ARM_BITS,
+    Kind.OBSERVED: OBSERVED << ARM_BITS,
+    Kind.IMPUTED: _IMPUTED << ARM_BITS,
+    Kind.CANCELLED: CANCELLED << ARM_BITS,
+    Kind.REPLACED: REPLACED << ARM_BITS,
+}
+"""How events are packed that a learner repeats."""
+_OTHER = (_IMPUTED + 1) << ARM_BITS
+FEW = 200
+"""Events that are replayed one at a time."""
+BLOCK = 200_000
+"""Events that are replayed at a time otherwise."""
 
 
 class DecisionState(NamedTuple):
@@ -59,8 +79,8 @@ class EventCounts(msgspec.Struct):
     """True rewards that replaced an imputed one."""
 
 
-class Snapshot(msgspec.Struct):
-    """A serialized experiment."""
+class Snapshot(msgspec.Struct, kw_only=True):
+    """A serialized experiment. What is added later needs a default, so that older snapshots can be read."""
 
     seq: int
     at: int
@@ -69,6 +89,7 @@ class Snapshot(msgspec.Struct):
     names: list[str]
     counts: EventCounts
     swept: int
+    policy_version: int = 1
     learner: bytes
 
 
@@ -98,6 +119,11 @@ class Experiment:
         """Whether it is stopped because the import of a bandit is not finished."""
         self.swept = 0
         """All deadlines up to this time were handled."""
+        self.policy_version = 1
+        """The version of the policy that made the last decisions, as far as the journal says."""
+        self.differs_at: int | None = None
+        """The first decision replayed in this process for which the policy chooses another arm, although this is the
+        version that decided."""
         self.saved = 0
         """The last event in the last snapshot."""
 
@@ -107,19 +133,30 @@ class Experiment:
         counts = self.learner.counts()
         return int(counts.pulls.sum()) - int(counts.observed.sum())
 
+    @property
+    def decided_by_another_version(self) -> bool:
+        """Whether the last decisions were made by another version of the policy."""
+        return self.policy_version != self.learner.policy.version
+
     def apply(self, event: Event) -> None:
-        """Fold in an event."""
+        """Fold in an event. The arm of a decision is the event's, whatever the policy would choose; see
+        ``differs_at``."""
         if event.seq != self.seq + 1:
             raise StateError(f"{self.name}: event {event.seq} follows event {self.seq}; the journal is damaged.")
         if event.arm is not None and not 0 <= event.arm < self.learner.arms:  # compiled code does not check
             raise StateError(f"{self.name}: event {event.seq} has the arm {event.arm}, which does not exist.")
         kind = event.kind
         if kind == Kind.DECIDED:
-            if self.decide() != (event.number, event.arm, event.rank):
+            arm, rank, number = event_pull(event)
+            done, other = self.learner.replay(pack_events(DECIDED, arm, number, rank, NO_REWARD))
+            if not done:
                 raise StateError(
-                    f"{self.name}: decision {event.id!r} was arm {event.arm}, and this version of the policy decides "
-                    "differently: the journal was written by another version, or is damaged."
+                    f"{self.name}: decision {event.id!r} is number {number}, and pull {rank} of arm {arm}, after "
+                    f"{self.learner.decisions} decisions and {self.learner.counts().pulls[arm]} pulls of the arm; the "
+                    "journal is damaged."
                 )
+            if other is not None:
+                self._note_difference(event.seq)
         elif kind in (Kind.OBSERVED, Kind.IMPUTED):
             assert event.reward is not None
             arm, rank, number = event_pull(event)
@@ -141,9 +178,58 @@ class Experiment:
         elif kind in (Kind.STOPPED, Kind.RESUMED):
             self.stopped = kind == Kind.STOPPED
             self.moving = self.stopped and event.extra == MOVED
+        elif kind == Kind.UPGRADED:
+            self.policy_version = int(event.extras()["version"])
         else:
             raise StateError(f"{self.name}: event {event.seq} is {kind!r}, which this version does not know.")
         self.record(event)
+
+    def _note_difference(self, seq: int) -> None:
+        """This version of the policy chooses another arm than the decision at this event had."""
+        if self.differs_at is None and not self.decided_by_another_version:
+            self.differs_at = seq
+
+    def _apply_packed(self, events: npt.NDArray[np.float64]) -> int:
+        """Fold in the events that follow, as far as the learner can repeat them; how many these are."""
+        kinds = events[:, 0].astype(np.int64) >> ARM_BITS
+        imputed = kinds == _IMPUTED
+        repeated = events
+        if imputed.any():
+            repeated = events.copy()
+            repeated[imputed, 0] -= float((_IMPUTED - OBSERVED) << ARM_BITS)
+        silence = self.spec.silence
+        done, other = self.learner.replay(repeated, imputed=None if silence is None else silence.reward)
+        if other is not None:
+            self._note_difference(self.seq + 1 + other)
+        cancelled, replaced = kinds[:done] == CANCELLED, int(np.count_nonzero(kinds[:done] == REPLACED))
+        had_reward = int(np.count_nonzero(cancelled & (events[:done, 3] != NO_REWARD)))
+        self.counts.imputed += int(np.count_nonzero(imputed[:done])) - replaced - had_reward
+        self.counts.late += replaced
+        self.counts.cancelled += int(np.count_nonzero(cancelled))
+        self.seq += done
+        return done
+
+    def catch_up(self, journal: Journal) -> None:
+        """Fold in the events of the journal that are not known yet: few one at a time, many in compiled code."""
+        events = journal.events_after(self.id, self.seq, FEW + 1)
+        for event in events[:FEW]:
+            self.apply(event)
+        if len(events) <= FEW:
+            return
+        begin, last = self.seq, journal.last(self.id)
+        while self.seq < last:
+            until = min(self.seq + BLOCK, last)
+            block = journal.packed_events(self.id, self.seq, until, _CODES, _OTHER)
+            first = self.seq
+            while self.seq < until:
+                if until - first == len(block):
+                    self._apply_packed(block[self.seq - first :])
+                if self.seq < until:  # an event that is not the learner's, or cannot follow: that error says why
+                    self.apply(*journal.events(self.id, self.seq, 1))
+        self.at = next(journal.events(self.id, last - 1, 1)).at
+        earliest = journal.earliest_deadline(self.id, begin) if self.swept > 0 else None
+        if earliest is not None:
+            self.swept = min(self.swept, earliest - 1)
 
     def decide(self) -> tuple[int, int, int]:
         """Make a decision: (number, arm, rank). Its event must be recorded next."""
@@ -201,6 +287,25 @@ def restore(journal: Journal, stored: StoredExperiment, *, snapshot: bool = True
             experiment.load(saved[1])
         except StateError:  # incompatible or damaged: the events are the truth
             experiment = Experiment(stored)
-    for event in journal.events(stored.id, experiment.seq):
-        experiment.apply(event)
+    experiment.catch_up(journal)
     return experiment
+
+
+def log_differences(experiment: Experiment) -> None:
+    """Say in the log where an experiment that was restored goes on differently from how it was decided."""
+    policy = experiment.learner.policy
+    if experiment.decided_by_another_version and experiment.learner.decisions:
+        log.warning(
+            "policy changed",
+            experiment=experiment.name,
+            detail=f"version {experiment.policy_version} of {policy.label} made the last decisions, and version "
+            f"{policy.version} goes on from them",
+        )
+    if experiment.differs_at is not None:
+        log.warning(
+            "decides differently",
+            experiment=experiment.name,
+            seq=experiment.differs_at,
+            detail=f"{policy.label} chooses another arm here than this decision had; the decisions of the journal are "
+            "kept, and it goes on from them. Run belated verify",
+        )

@@ -12,7 +12,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from belated.errors import ApiError, BelatedError, ConfigurationError, DuplicateError
+from belated.errors import ApiError, BelatedError, ConfigurationError
 from belated.service.core.experiment import Experiment
 from belated.service.core.spec import check_name, is_well_formed
 from belated.service.core.verify import LifecycleChecker
@@ -110,19 +110,13 @@ def import_parquet(journal: Journal, path: Path) -> tuple[str, int]:
                         f"{source}: event {event.seq} of {name!r} is different here; nothing was imported."
                     )
                 try:
-                    checker.check(event, experiment)
-                    experiment.apply(event)
+                    checker.apply(event, experiment)
                 except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
                     raise ConfigurationError(
                         f"{source}: event {event.seq} is invalid: {error} Nothing was imported."
                     ) from error
             fresh = [(stored.id, event) for event in group if event.seq > last]
-            try:
-                journal.append(fresh)
-            except DuplicateError as error:
-                raise ConfigurationError(
-                    f"{source}: an id of {name!r} is in use here by another experiment; nothing was imported."
-                ) from error
+            journal.append(fresh)
             new += len(fresh)
     return name, new
 

@@ -58,13 +58,8 @@ def import_history(name: str, spec: Spec, part: HistoryPart) -> Operation:
             learner.load(existing.learner.to_bytes())
 
         def known(number: int) -> DecisionState | None:
-            """A decision of the bandit that is known here; an error if its id belongs to another experiment."""
-            state = tx.decision(imported_id(name, number))
-            if state is not None and (existing is None or state.experiment != existing.id):
-                raise ProblemType.ID_IN_USE.error(
-                    f"the id {state.event.id!r} belongs to another experiment; choose another name."
-                )
-            return state
+            """A decision of the bandit that is known here."""
+            return None if existing is None else tx.decision(imported_id(name, number), name)
 
         done = _already_imported(tx, name, known, part)
         rest = part.events[done:]
@@ -79,7 +74,7 @@ def import_history(name: str, spec: Spec, part: HistoryPart) -> Operation:
         _write(tx, experiment, lines, part)
         return experiment, existing is None or bool(lines)
 
-    return Operation(act, (name,), tuple(imported_id(name, number) for number in numbers))
+    return Operation(act, (name,), tuple((name, imported_id(name, number)) for number in numbers))
 
 
 def _already_imported(tx: Transaction, name: str, known: Known, part: HistoryPart) -> int:
@@ -98,7 +93,7 @@ def _already_imported(tx: Transaction, name: str, known: Known, part: HistoryPar
                 return index
             if state.reward != event[1]:
                 raise _differs(name, f"decision {event[0]} has the reward {state.reward!r} here, not {event[1]!r}")
-            seq = tx.last_event_of(str(state.event.id)).seq
+            seq = tx.last_event_of(state).seq
         if seq <= last:
             raise _differs(name, "the same events happened here in another order")
         last = seq

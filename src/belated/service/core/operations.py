@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -55,21 +56,21 @@ def decide(name: str, ids: tuple[str, ...], count: int, asked: dict[str, Any]) -
 
     def act(tx: Transaction) -> Created:
         experiment = tx.experiment(name)
-        existing = [tx.decision(id) for id in ids]
+        existing = [tx.decision(id, name) for id in ids]
         if any(existing):
             for id, state in zip(ids, existing, strict=True):
-                if state is None or state.experiment != experiment.id or state.event.extra != extra:
+                if state is None or state.event.extra != extra:
                     raise _id_in_use(id)
             return [(experiment, state) for state in existing], False
         for id, other in zip(given, others, strict=True):
-            if (state := tx.decision(other)) is not None and ("count" in state.event.extras()) is not batch:
+            if (state := tx.decision(other, name)) is not None and ("count" in state.event.extras()) is not batch:
                 raise _id_in_use(id)
         if experiment.stopped:
             raise experiment_stopped(name)
         new = ids or [str(uuid_utils.uuid7()) for _ in range(count)]
         return [_decide(tx, experiment, id, extra) for id in new], True
 
-    return Operation(act, (name,), ids + others)
+    return Operation(act, (name,), tuple((name, id) for id in ids + others))
 
 
 def _id_in_use(id: str) -> ApiError:
@@ -88,23 +89,28 @@ def _decide(tx: Transaction, experiment: Experiment, id: str, extra: str | None)
     return experiment, DecisionState(experiment.id, event, PENDING)
 
 
-def _known(tx: Transaction, id: str) -> tuple[Experiment, DecisionState]:
-    state = tx.decision(id)
+def _known(tx: Transaction, id: str, name: str | None) -> tuple[Experiment, DecisionState]:
+    state = tx.decision(id, name)
     if state is None:
-        raise unknown_decision(id)
+        raise unknown_decision(id, name)
     return tx.experiment_of(state), state
 
 
-def decision(id: str) -> Operation:
+def _on_decision(act: Callable[[Transaction], Any], id: str, name: str | None) -> Operation:
+    """An operation on a decision; without a name, of the only experiment that has the id."""
+    return Operation(act, () if name is None else (name,), ((name, id),))
+
+
+def decision(id: str, name: str | None = None) -> Operation:
     """Look up a decision."""
-    return Operation(lambda tx: _known(tx, id), (), (id,))
+    return _on_decision(lambda tx: _known(tx, id, name), id, name)
 
 
-def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
+def feedback(id: str, reward: float, observed_at: int | None, name: str | None = None) -> Operation:
     """Report the reward of a decision; the result is "observed", "late" or "duplicate"."""
 
     def act(tx: Transaction) -> tuple[Experiment, DecisionState, str]:
-        experiment, state = _known(tx, id)
+        experiment, state = _known(tx, id, name)
         if state.status == Kind.CANCELLED:
             raise ProblemType.DECISION_CANCELLED.error(
                 f"decision {id!r} was cancelled and takes no reward; there is nothing to do.", experiment.name
@@ -119,16 +125,16 @@ def feedback(id: str, reward: float, observed_at: int | None) -> Operation:
             return experiment, state, "duplicate"
         kind = Kind.OBSERVED if state.status == PENDING else Kind.REPLACED
         _write(tx, experiment, state.event, kind, reward=reward, extra=encode_extras({"observed_at": observed_at}))
-        return *_known(tx, id), "observed" if kind == Kind.OBSERVED else "late"
+        return *_known(tx, id, name), "observed" if kind == Kind.OBSERVED else "late"
 
-    return Operation(act, (), (id,))
+    return _on_decision(act, id, name)
 
 
-def cancel(id: str) -> Operation:
+def cancel(id: str, name: str | None = None) -> Operation:
     """Cancel a decision that was never shown."""
 
     def act(tx: Transaction) -> tuple[Experiment, DecisionState, bool]:
-        experiment, state = _known(tx, id)
+        experiment, state = _known(tx, id, name)
         if state.status == Kind.CANCELLED:
             return experiment, state, False
         if state.status == Kind.OBSERVED:
@@ -139,9 +145,9 @@ def cancel(id: str) -> Operation:
             label = experiment.learner.policy.label
             raise ProblemType.CANNOT_TAKE_BACK.error(f"{label} cannot retract a decision; leave it pending.")
         _write(tx, experiment, state.event, Kind.CANCELLED, reward=state.reward)  # None, or the imputed one
-        return *_known(tx, id), True
+        return *_known(tx, id, name), True
 
-    return Operation(act, (), (id,))
+    return _on_decision(act, id, name)
 
 
 def _write(tx: Transaction, experiment: Experiment, decided: Event, kind: str, **fields: Any) -> None:

@@ -11,9 +11,10 @@ import msgspec
 from belated.errors import ApiError, BelatedError
 from belated.kernel.rng import check_seed, fresh_seed
 from belated.live.arm_names import check_arm_names
-from belated.live.learner import Learner
+from belated.live.learner import Learner, pack_events
 from belated.policies import POLICIES, Policy, default_policy
 from belated.policies._base.encode import supports_replacement
+from belated.policies._base.entry_points import DECIDED
 from belated.policies._base.names import policy_class, variant_hint
 from belated.service.problem_types import ProblemType
 from belated.specs.laws import complete_saved
@@ -45,10 +46,11 @@ class Spec(msgspec.Struct, frozen=True):
     silence: Silence | None = None
 
     def warm_up(self) -> None:
-        """Make a decision and observe it, so that the policy is compiled."""
+        """Make a decision and observe it, and replay nothing, so that the policy is compiled."""
         learner = Learner(len(self.arms), make_policy(self.policy), self.seed)
         arm, rank = learner.decide()
         learner.observe(arm, 0.0, rank, 0)
+        learner.replay(pack_events(DECIDED, [], [], [], []))
 
     def text(self) -> str:
         """As JSON; equal specs give equal texts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -11,10 +11,10 @@ import structlog
 
 from belated.errors import ApiError, StorageError
 from belated.service import timestamps
-from belated.service.core.experiment import DecisionState, Experiment, decision_state, restore
+from belated.service.core.experiment import DecisionState, Experiment, decision_state, log_differences, restore
 from belated.service.core.spec import read_spec
-from belated.service.problem_types import ProblemType, unknown_experiment
-from belated.service.storage.events import Event
+from belated.service.problem_types import ProblemType, ambiguous_id, unknown_experiment
+from belated.service.storage.events import Event, Kind, encode_extras
 from belated.service.storage.journal import Journal, StoredExperiment
 
 log = structlog.get_logger()
@@ -26,8 +26,8 @@ class Operation(msgspec.Struct, frozen=True):
     act: Callable[[Transaction], Any]
     names: tuple[str, ...] = ()
     """The experiments it uses, as far as known."""
-    ids: tuple[str, ...] = ()
-    """The decisions it looks up."""
+    ids: tuple[tuple[str | None, str], ...] = ()
+    """The decisions it looks up: (name of the experiment, or None if it is not known, id)."""
 
 
 class ExperimentCache:
@@ -49,13 +49,40 @@ class Transaction:
         self._stored_experiment = cache(journal.experiment_by_id)
         self.touched: set[str] = set()
         self.events: list[tuple[int, Event]] = []
-        ids = [id for operation in operations for id in operation.ids]
+        self.writes = False
+        """Whether something else was written, too."""
+        self._events_of: dict[tuple[int, str], list[tuple[int, Event]]] = {}
+        """The events of decisions that were looked up: experiment, id."""
+        self._holders: dict[str, set[int]] = {}
+        """The experiments with a decision of an id, of ids that were looked up in all experiments."""
+        asked = [pair for operation in operations for pair in operation.ids]
+        ids = [id for name, id in asked if name is None]
         if journal.database.several_writers:
             names = {name for operation in operations for name in operation.names}
-            found = journal.events_of_decisions(ids).values()
-            names |= {self._stored_experiment(events[0][0]).name for events in found if events}
+            self._look_up(ids)
+            names |= {self._stored_experiment(number).name for held in self._holders.values() for number in held}
             journal.database.lock_experiments(names)  # all that the operations use, at once
-        self._events_of = journal.events_of_decisions(ids)
+        self._look_up(ids)
+        numbers = {name: self._number_of(name) for name in {name for name, _ in asked if name is not None}}
+        named = [(number, id) for name, id in asked if (number := numbers.get(name or "")) is not None]
+        if named:
+            found = journal.events_of_decisions([id for _, id in named], sorted({number for number, _ in named}))
+            for number, id in named:
+                self._events_of[number, id] = [pair for pair in found[id] if pair[0] == number]
+
+    def _number_of(self, name: str) -> int | None:
+        """The number of an experiment; None if there is none with this name."""
+        known = self._experiments.by_name.get(name) or self.journal.experiment(name)
+        return None if known is None else known.id
+
+    def _look_up(self, ids: Sequence[str]) -> None:
+        """Read the events of the decisions with these ids, in all experiments, and add what this transaction wrote."""
+        written = self.events
+        for id, stored in self.journal.events_of_decisions(ids).items():
+            events = stored + [(number, event) for number, event in written if event.id == id]
+            self._holders[id] = {number for number, _ in events}
+            for holder in self._holders[id]:
+                self._events_of[holder, id] = [pair for pair in events if pair[0] == holder]
 
     def find(self, name: str) -> Experiment | None:
         """The experiment with this name, up to date; None if there is none."""
@@ -70,9 +97,9 @@ class Transaction:
             try:
                 if isinstance(known, StoredExperiment):
                     known = restore(self.journal, known)
+                    log_differences(known)
                 else:
-                    for event in self.journal.events_after(known.id, known.seq):  # that other processes wrote
-                        known.apply(event)
+                    known.catch_up(self.journal)  # with what other processes wrote
                 self._experiments.by_name[name] = known
             except StorageError:
                 raise
@@ -110,20 +137,35 @@ class Transaction:
     def create(self, name: str, spec: str) -> Experiment:
         """Create an experiment."""
         self.touched.add(name)
+        self.writes = True
         experiment = Experiment(self.journal.create(name, spec, timestamps.now()))
         self._experiments.by_name[name] = experiment
         self._current.add(name)
         return experiment
 
-    def decision(self, id: str) -> DecisionState | None:
-        """The current state of a decision; None if it is unknown."""
-        if id not in self._events_of:
-            self._events_of.update(self.journal.events_of_decisions([id]))
-        return decision_state(self._events_of[id])
+    def touch(self) -> None:
+        """Write the time, to see whether the database accepts writes."""
+        self.writes = True
+        self.journal.touch(timestamps.now())
 
-    def last_event_of(self, id: str) -> Event:
+    def decision(self, id: str, experiment: str | None = None) -> DecisionState | None:
+        """The current state of a decision; None if it is unknown. An error if decisions of several experiments have the
+        id, and none of them is named."""
+        if experiment is not None:
+            number = self.experiment(experiment).id
+            if (number, id) not in self._events_of:
+                self._look_up([id])
+            return decision_state(self._events_of.get((number, id), []))
+        if id not in self._holders:
+            self._look_up([id])
+        holders = self._holders[id]
+        if len(holders) > 1:
+            raise ambiguous_id(id, [self._stored_experiment(number).name for number in holders])
+        return decision_state([pair for number in holders for pair in self._events_of[number, id]])
+
+    def last_event_of(self, decision: DecisionState) -> Event:
         """The last event of a known decision."""
-        return self._events_of[id][-1][1]
+        return self._events_of[decision.experiment, str(decision.event.id)][-1][1]
 
     def experiment_of(self, decision: DecisionState) -> Experiment:
         """The experiment that a decision belongs to."""
@@ -144,6 +186,14 @@ class Transaction:
         self, experiment: Experiment, kind: str, *, applied: bool = False, at: int | None = None, **fields: Any
     ) -> Event:
         """Append an event, now or ``at`` a time; ``applied`` if the learner already knows it."""
+        if kind == Kind.DECIDED and experiment.decided_by_another_version:
+            policy = experiment.learner.policy
+            self.write(
+                experiment,
+                Kind.UPGRADED,
+                at=at,
+                extra=encode_extras({"policy": policy.label, "version": policy.version}),
+            )
         event = Event(experiment.seq + 1, kind, max(timestamps.now(), experiment.at) if at is None else at, **fields)
         if applied:
             experiment.record(event)
@@ -151,7 +201,12 @@ class Transaction:
             experiment.apply(event)
         self.events.append((experiment.id, event))
         if event.id is not None:
-            self._events_of.setdefault(event.id, []).append((experiment.id, event))
+            if kind == Kind.DECIDED:
+                self._events_of.setdefault((experiment.id, event.id), [])
+            if (experiment.id, event.id) in self._events_of:
+                self._events_of[experiment.id, event.id].append((experiment.id, event))
+            if event.id in self._holders:
+                self._holders[event.id].add(experiment.id)
         return event
 
 

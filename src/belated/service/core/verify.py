@@ -1,10 +1,10 @@
-"""Verify a journal: the rules that its events obey, a replay of all of them, and a comparison with the snapshots."""
+"""Verify a journal: the rules that its events obey, all decisions made again, and a comparison with the snapshots."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ _NEXT: dict[str | None, set[str]] = {
     Kind.IMPUTED: {Kind.REPLACED, Kind.CANCELLED},
 }
 """The kinds of events that may follow each kind, in the lifecycle of a decision."""
-_WITHOUT_DECISION = {Kind.ARM_ADDED, Kind.STOPPED, Kind.RESUMED}
+_WITHOUT_DECISION = {Kind.ARM_ADDED, Kind.STOPPED, Kind.RESUMED, Kind.UPGRADED}
 _ID = re.compile(ID)
 
 
@@ -39,6 +39,9 @@ _EXTRAS = {
     Kind.OBSERVED: _FEEDBACK_EXTRAS,
     Kind.REPLACED: _FEEDBACK_EXTRAS,
     Kind.ARM_ADDED: msgspec.defstruct("Extras", [("name", str)], forbid_unknown_fields=True),
+    Kind.UPGRADED: msgspec.defstruct(
+        "Extras", [("policy", str), ("version", Annotated[int, msgspec.Meta(ge=1)])], forbid_unknown_fields=True
+    ),
 }
 
 
@@ -49,6 +52,22 @@ class LifecycleChecker:
         self._kinds: dict[str, str] = {}
         self._pulls: dict[str, tuple[int | None, int | None, int | None]] = {}
         """(number, arm, rank) of each decision."""
+        self.other_versions: dict[int, int] = {}
+        """How many decisions each other version of the policy made; they are not made again."""
+
+    def apply(self, event: Event, experiment: Experiment) -> None:
+        """Check the next event of an experiment, and apply it. A decision is made again and must come out the same,
+        unless another version of the policy made it."""
+        self.check(event, experiment)
+        experiment.apply(event)
+        if experiment.differs_at == event.seq:
+            raise StateError(
+                f"decision {event.id!r} was arm {event.arm}, and this version of the policy decides differently: the "
+                "journal was written by another version that does not say so, or is damaged."
+            )
+        if event.kind == Kind.DECIDED and experiment.decided_by_another_version:
+            versions = self.other_versions
+            versions[experiment.policy_version] = versions.get(experiment.policy_version, 0) + 1
 
     def check(self, event: Event, experiment: Experiment) -> None:
         """Raise unless the event can be the next one of the experiment, which has applied all before."""
@@ -98,8 +117,8 @@ def _check_times(event: Event, experiment: Experiment) -> None:
 
 def _check_extra(event: Event) -> None:
     if event.extra is None:
-        if event.kind == Kind.ARM_ADDED:
-            raise StateError(f"event {event.seq} adds an arm without a name.")
+        if event.kind in (Kind.ARM_ADDED, Kind.UPGRADED):
+            raise StateError(f"event {event.seq} is {event.kind} and does not say what was.")
         return
     try:
         extras = msgspec.json.decode(event.extra, type=_EXTRAS.get(event.kind, _OTHER_EXTRAS))
@@ -121,10 +140,13 @@ class VerifyResult:
     events: int
     decisions: int
     error: str | None
+    note: str | None = None
+    """What could not be verified."""
 
 
 def verify(journal: Journal) -> list[VerifyResult]:
-    """Replay all experiments from their first event, and compare with their snapshots; a server may be running."""
+    """Make all decisions again, from the first event of each experiment on, and compare with the journal and the
+    snapshots; a server may be running."""
     results = []
     for stored in journal.experiments():
         with journal.database.snapshot_read():
@@ -141,8 +163,7 @@ def _verify_experiment(journal: Journal, stored: StoredExperiment) -> VerifyResu
         saved = journal.snapshot(stored.id)
         checker = LifecycleChecker()
         for event in journal.events(stored.id):
-            checker.check(event, experiment)
-            experiment.apply(event)
+            checker.apply(event, experiment)
             if saved is not None and event.seq == saved[0]:
                 _check_snapshot(stored, saved[1], experiment)
         if saved is not None and saved[0] > experiment.seq:
@@ -154,7 +175,17 @@ def _verify_experiment(journal: Journal, stored: StoredExperiment) -> VerifyResu
             raise StateError("the snapshot skips a decision whose reward is still to be imputed.")
     except (BelatedError, AssertionError, LookupError, ValueError, TypeError) as error:
         return VerifyResult(stored.name, experiment.seq, experiment.learner.decisions, str(error) or repr(error))
-    return VerifyResult(stored.name, experiment.seq, experiment.learner.decisions, None)
+    return VerifyResult(
+        stored.name, experiment.seq, experiment.learner.decisions, None, _note(experiment, checker.other_versions)
+    )
+
+
+def _note(experiment: Experiment, other_versions: dict[int, int]) -> str | None:
+    policy = experiment.learner.policy
+    made = ", ".join(f"{count:,} by version {version}" for version, count in sorted(other_versions.items()))
+    if not made:
+        return None
+    return f"{policy.label} is version {policy.version} here; decisions of other versions were not made again: {made}."
 
 
 def _check_snapshot(stored: StoredExperiment, data: bytes, experiment: Experiment) -> None:

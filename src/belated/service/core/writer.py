@@ -13,10 +13,11 @@ from typing import Any
 
 import structlog
 
-from belated.errors import ApiError, DuplicateError, StorageError
+from belated.errors import ApiError, DuplicateError, NewerSchema, StorageError
 from belated.service.core.transaction import ExperimentCache, Operation, Transaction
 from belated.service.problem_types import ProblemType, public_error
 from belated.service.storage.journal import Journal
+from belated.service.storage.schema import known_version
 
 LINGER = 0.001
 """Seconds that a transaction waits for as many operations as the last one had: callers tend to come back."""
@@ -50,6 +51,8 @@ class Writer:
         self._ready: Future[None] = Future()
         self._ended = False
         self._last_batch = 0
+        self._outdated = False
+        """Whether the database has a newer schema."""
 
     def start(self) -> None:
         """Open the journal and start the thread; raises if the journal cannot be opened."""
@@ -136,7 +139,8 @@ class Writer:
             results = self._transaction([operation for operation, _ in batch])
         except BaseException as error:
             conflict = isinstance(error, DuplicateError)  # with another process, whose events the next attempt sees
-            if len(batch) > 1 and (conflict or not isinstance(error, StorageError)):
+            some = conflict or not isinstance(error, StorageError) or isinstance(error, NewerSchema)
+            if len(batch) > 1 and some:  # others of the batch can be done
                 for item in batch:
                     self._commit([item])
             elif conflict and tries > 1:
@@ -156,13 +160,38 @@ class Writer:
                 tx = Transaction(self.journal, self._experiments, operations)
                 results = [_run(operation, tx) for operation in operations]
                 self.journal.append(tx.events)
-        except BaseException:
+                if tx.events or tx.writes:
+                    self._check_schema()
+        except BaseException as error:
             for name in tx.touched if tx else ():  # read them from the journal again
                 self._experiments.by_name.pop(name, None)
+            if isinstance(error, StorageError) and not isinstance(error, NewerSchema | DuplicateError):
+                self._blame_schema()
             raise
         if self._on_commit is not None and tx.events:
             self._on_commit(time.perf_counter() - begin, len(tx.events))
         return results
+
+    def _check_schema(self) -> None:
+        """Raise if a newer version has migrated the database. After the writes of a transaction: they wait for a
+        migration that has begun, and one that begins later waits for them."""
+        try:
+            known_version(self.journal.database)
+        except NewerSchema as error:
+            if not self._outdated:
+                log.error("newer schema", detail=f"{error} Until then this server answers reads, and refuses writes.")
+            self._outdated = True
+            raise
+        self._outdated = False
+
+    def _blame_schema(self) -> None:
+        """Raise NewerSchema if that may be why the database refused a statement."""
+        try:
+            self._check_schema()
+        except NewerSchema:
+            raise
+        except StorageError:  # it is unavailable altogether
+            pass
 
     def _save_snapshots(self, every: int) -> None:
         """Save experiments with at least ``every`` events since their last snapshot."""
@@ -173,6 +202,7 @@ class Writer:
             with self.journal.database.transaction():
                 for experiment in due:
                     self.journal.save_snapshot(experiment.id, experiment.seq, experiment.save())
+                self._check_schema()
         except Exception as error:  # snapshots only save time
             if not isinstance(error, StorageError):
                 log.exception("snapshot")

@@ -6,10 +6,15 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from belated.errors import StorageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Row = Sequence[Any]
 
@@ -36,6 +41,13 @@ class Database(ABC):
     def rows(self, sql: str, values: Row = ()) -> Iterator[tuple[Any, ...]]:
         """Run a statement and stream its rows."""
 
+    def numbers(self, sql: str, columns: int) -> npt.NDArray[np.float64]:
+        """Run a statement without values whose columns are numbers, never NULL, and return its rows as an array."""
+        import numpy as np  # late: commands that read no events start without it
+
+        flat = np.fromiter(chain.from_iterable(self.rows(sql)), np.float64)
+        return flat.reshape(-1, columns)
+
     @abstractmethod
     def begin(self) -> None:
         """Begin a writing transaction."""
@@ -54,8 +66,12 @@ class Database(ABC):
     def lock_schema(self) -> None:  # noqa: B027
         """Lock the schema against other processes until the end of the transaction."""
 
+    def lock_tables(self) -> None:  # noqa: B027
+        """Begin a transaction on the schema: wait for those of other processes, and let no other use the tables until
+        the end of this one."""
+
     @abstractmethod
-    def in_clause(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+    def in_clause(self, column: str, values: Sequence[Any]) -> tuple[str, Any]:
         """(SQL, its value) for ``column IN values``."""
 
     @abstractmethod

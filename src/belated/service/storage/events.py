@@ -11,7 +11,7 @@ class Kind:
     """The kinds of events."""
 
     DECIDED, OBSERVED, IMPUTED, REPLACED, CANCELLED = "decided", "observed", "imputed", "replaced", "cancelled"
-    ARM_ADDED, STOPPED, RESUMED = "arm-added", "stopped", "resumed"
+    ARM_ADDED, STOPPED, RESUMED, UPGRADED = "arm-added", "stopped", "resumed", "upgraded"
 
 
 KINDS = {value for name, value in vars(Kind).items() if name.isupper()}
@@ -40,7 +40,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     deadline: int | None = None
     """decided: when silence counts as feedback."""
     extra: str | None = None
-    """JSON: unit and metadata of a decision, observed_at of feedback, the name of an arm."""
+    """JSON: unit and metadata of a decision, observed_at of feedback, the name of an arm, the version of the policy."""
 
     def extras(self) -> dict[str, Any]:
         """``extra``, decoded."""

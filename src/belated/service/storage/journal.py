@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from belated.errors import MissingComponent, StorageError
 from belated.service.storage.database import Database, without_password
 from belated.service.storage.events import COLUMNS, MOVED, Event, event_row
 from belated.service.storage.schema import VERSION, migrate, schema_version
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 _EXPERIMENTS = "SELECT id, name, spec, created_at FROM belated_experiments"
 _COLUMNS = ", ".join(COLUMNS)
 _EVENTS = f"SELECT {_COLUMNS} FROM belated_events WHERE experiment = ? AND seq > ? ORDER BY seq"
 _PENDING = (
     f"SELECT {', '.join(f'e.{name}' for name in COLUMNS)} FROM belated_events e WHERE e.experiment = ? AND e.kind = "
-    "'decided' AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.kind <> 'decided')"
+    "'decided' AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.experiment = e.experiment AND "
+    "a.kind <> 'decided')"
 )
 _INSERT = f"INSERT INTO belated_events (experiment, {_COLUMNS}) VALUES (?, {', '.join('?' * len(COLUMNS))})"
 _KEYWORD = re.compile(r"\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")
@@ -79,13 +84,20 @@ class Journal:
         if events:
             self.database.execute_many(_INSERT, [(experiment, *event_row(event)) for experiment, event in events])
 
-    def events_of_decisions(self, ids: Sequence[str]) -> dict[str, list[tuple[int, Event]]]:
-        """(experiment, event) pairs of each decision, in order; empty for an unknown id."""
+    def events_of_decisions(
+        self, ids: Sequence[str], experiments: Sequence[int] | None = None
+    ) -> dict[str, list[tuple[int, Event]]]:
+        """(experiment, event) pairs of the decisions with each id, in all experiments or in some, in order; empty for
+        an unknown id."""
         events: dict[str, list[tuple[int, Event]]] = {id: [] for id in ids}
-        if events:
+        if events and experiments != []:
             condition, value = self.database.in_clause("id", list(events))
-            sql = f"SELECT experiment, {_COLUMNS} FROM belated_events WHERE {condition} ORDER BY seq"
-            for experiment, *row in self.database.execute(sql, (value,)):
+            values = [value]
+            if experiments is not None:  # with a plus: by the index of the ids
+                among, value = self.database.in_clause("+experiment", list(experiments))
+                condition, values = f"{condition} AND {among}", [*values, value]
+            sql = f"SELECT experiment, {_COLUMNS} FROM belated_events WHERE {condition} ORDER BY experiment, seq"
+            for experiment, *row in self.database.execute(sql, values):
                 event = Event(*row)
                 events[str(event.id)].append((experiment, event))
         return events
@@ -96,9 +108,28 @@ class Journal:
             return (Event(*row) for row in self.database.rows(_EVENTS, (experiment, after)))
         return (Event(*row) for row in self.database.execute(f"{_EVENTS} LIMIT ?", (experiment, after, limit)))
 
-    def events_after(self, experiment: int, after: int) -> list[Event]:
-        """All events of an experiment after a number, when there are few."""
-        return [Event(*row) for row in self.database.execute(_EVENTS, (experiment, after))]
+    def events_after(self, experiment: int, after: int, limit: int = 2**62) -> list[Event]:
+        """The events of an experiment after a number, when there are few."""
+        return [Event(*row) for row in self.database.execute(f"{_EVENTS} LIMIT ?", (experiment, after, limit))]
+
+    def packed_events(
+        self, experiment: int, after: int, until: int, codes: Mapping[str, int], other: int
+    ) -> npt.NDArray[np.float64]:
+        """The events in ``(after, until]``, in order: (code of the kind + arm, number, rank, reward); kinds without a
+        code have that of ``other``, and what is missing is -1."""
+        cases = " ".join(f"WHEN '{kind}' THEN {code:d}" for kind, code in codes.items())
+        return self.database.numbers(
+            f"SELECT (CASE kind {cases} ELSE {other:d} END) + COALESCE(arm, -1), COALESCE(number, -1), "
+            f"COALESCE(rank, -1), COALESCE(reward, -1) FROM belated_events WHERE experiment = {experiment:d} AND "
+            f"seq > {after:d} AND seq <= {until:d} ORDER BY seq",
+            4,
+        )
+
+    def earliest_deadline(self, experiment: int, after: int) -> int | None:
+        """The earliest deadline of the events after a number."""
+        sql = "SELECT MIN(deadline) FROM belated_events WHERE experiment = ? AND seq > ?"
+        earliest: int | None = self.database.execute(sql, (experiment, after))[0][0]
+        return earliest
 
     def last(self, experiment: int) -> int:
         """The number of the last event; 0 if there are none."""
@@ -142,9 +173,10 @@ class Journal:
         """(arm, decided at, feedback at, its extras) of the newest decisions; without cancelled and imported ones, and
         without imputed rewards."""
         sql = (
-            "SELECT d.arm, d.at, a.at, a.extra, a.kind FROM (SELECT id, arm, at, seq FROM belated_events WHERE "
-            "experiment = ? AND kind = 'decided' AND COALESCE(extra, '') <> ? ORDER BY seq DESC LIMIT ?) d LEFT JOIN "
-            "belated_events a ON a.id = d.id AND a.kind IN ('observed', 'replaced', 'cancelled')"
+            "SELECT d.arm, d.at, a.at, a.extra, a.kind FROM (SELECT experiment, id, arm, at, seq FROM belated_events "
+            "WHERE experiment = ? AND kind = 'decided' AND COALESCE(extra, '') <> ? ORDER BY seq DESC LIMIT ?) d LEFT "
+            "JOIN belated_events a ON a.id = d.id AND a.experiment = d.experiment AND a.kind IN ('observed', "
+            "'replaced', 'cancelled')"
         )
         rows = self.database.execute(sql, (experiment, MOVED, newest))
         return [(arm, decided, observed, extra) for arm, decided, observed, extra, kind in rows if kind != "cancelled"]
@@ -179,8 +211,8 @@ class Journal:
         ``until``."""
         sql = (
             "SELECT e.at FROM belated_events e WHERE e.experiment = ? AND e.seq >= ? AND e.seq <= ? AND e.kind = "
-            "'decided' AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND a.kind <> 'decided' AND "
-            "a.seq <= ?) ORDER BY e.seq"
+            "'decided' AND NOT EXISTS (SELECT 1 FROM belated_events a WHERE a.id = e.id AND "
+            "a.experiment = e.experiment AND a.kind <> 'decided' AND a.seq <= ?) ORDER BY e.seq"
         )
         return [row[0] for row in self.database.execute(sql, (experiment, first, last, until))]
 
@@ -205,9 +237,10 @@ class Journal:
         )
 
 
-def open_journal(db: str, *, create: bool = True, read_only: bool = False) -> Journal:
-    """Open the journal at a path or URL, and migrate its tables. Without ``create`` it must exist in the current
-    schema; with ``read_only`` nothing is written, not even next to the file."""
+def open_journal(db: str, *, create: bool = True, read_only: bool = False, older: bool = False) -> Journal:
+    """Open the journal at a path or URL, and migrate its tables. Without ``create`` it must exist, in the current
+    schema or, with ``older``, in one whose events can be read; with ``read_only`` nothing is written, not even next to
+    the file."""
     database = _connect(db, create, read_only)
     try:
         version = schema_version(database)
@@ -215,7 +248,7 @@ def open_journal(db: str, *, create: bool = True, read_only: bool = False) -> Jo
             raise StorageError(f"db is {without_password(db)!r}, which is not a database of belated.")
         if create:
             migrate(database)
-        elif version != VERSION:
+        elif version != VERSION and not older:
             raise StorageError(f"db has schema {version}, not {VERSION}; start the server on it once.")
     except BaseException:
         database.close()

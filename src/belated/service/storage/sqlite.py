@@ -108,7 +108,7 @@ class SQLite(Database):
         if _file_identity(self.path) != self._file:
             raise StorageError(f"the database {self.path!r} was removed or replaced; restart the server")
 
-    def in_clause(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+    def in_clause(self, column: str, values: Sequence[Any]) -> tuple[str, Any]:
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def has_table(self, name: str) -> bool:
