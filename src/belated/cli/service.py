@@ -202,7 +202,7 @@ def create_key(
 @keys_app.command("list", cls=HelpCommand)
 def list_keys(db: Db = None, json: Json = False) -> None:
     """List all keys, without the secrets."""
-    with _journal(db, create=False, read_only=True) as journal:
+    with _journal(db, create=False, read_only=True, older=True) as journal:
         from belated.service.timestamps import isoformat
 
         keys = [
@@ -231,7 +231,7 @@ def revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.")], db: Db = None, json: Json = False
 ) -> None:
     """Revoke a key."""
-    with _journal(db, create=False) as journal:
+    with _journal(db, create=False, older=True) as journal:
         from belated.service.auth import revoke_key
 
         revoke_key(journal, name)
