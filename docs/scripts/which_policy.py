@@ -286,8 +286,11 @@ def _targets(scores: Scores) -> list[str]:
         part = scores.select(wanted)
         mean = part.geometric_mean(DEFAULT)
         rest = part.select(lambda row: row.name not in proven).geometric_mean(DEFAULT)
-        line = [f"mean, {words} ({len(part.scenarios)})", f"{most}", f"{mean:.2f}", f"{rest:.2f}"]
-        lines.append([*line, _verdict(mean, most)])
+        errors = part.rel_error[:, part.labels.index(DEFAULT)]
+        error = mean * float(np.sqrt((errors**2).sum())) / len(errors)
+        line = [f"mean, {words} ({len(part.scenarios)})", f"{most}", f"{mean:.3f} (± {error:.3f})", f"{rest:.2f}"]
+        near = ", within its standard error" if abs(mean - most) < error else ""
+        lines.append([*line, _verdict(mean, most) + near])
     others = scores.select(lambda row: row.name not in proven)
     (_, all_worst), (where, worst) = scores.worst(DEFAULT), others.worst(DEFAULT)
     line = ["largest ratio, proven twins excepted", f"{WORST:g}", f"{all_worst:.2f}", f"{worst:.2f} ({where})"]
